@@ -1,0 +1,103 @@
+//! Sets of squares as words of bits. `W` is the number of 64-bit words a variant's board needs; functions that are
+//! generic over it are compiled once for each board size.
+
+use crate::geometry::{MAX_SQUARES, Square};
+
+/// Words of the largest board.
+pub(crate) const MAX_WORDS: usize = MAX_SQUARES.div_ceil(64);
+
+/// A set of squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bits<const W: usize>(pub(crate) [u64; W]);
+
+/// A set of squares with room for the largest board: how sets are stored.
+pub(crate) type BigBits = Bits<MAX_WORDS>;
+
+impl<const W: usize> Bits<W> {
+    pub(crate) const EMPTY: Self = Bits([0; W]);
+
+    #[inline(always)]
+    pub(crate) fn load(words: &[u64]) -> Self {
+        Bits(words[..W].try_into().expect("as many words as the board needs"))
+    }
+
+    #[inline(always)]
+    pub(crate) fn and(self, other: Self) -> Self {
+        Bits(std::array::from_fn(|i| self.0[i] & other.0[i]))
+    }
+
+    #[inline(always)]
+    pub(crate) fn or(self, other: Self) -> Self {
+        Bits(std::array::from_fn(|i| self.0[i] | other.0[i]))
+    }
+
+    #[inline(always)]
+    pub(crate) fn without(self, other: Self) -> Self {
+        Bits(std::array::from_fn(|i| self.0[i] & !other.0[i]))
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.iter().fold(0, |all, word| all | word) == 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn count(self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(self, square: Square) -> bool {
+        self.0[square.index() / 64] >> (square.index() % 64) & 1 != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn toggle(&mut self, square: Square) {
+        self.0[square.index() / 64] ^= 1 << (square.index() % 64);
+    }
+
+    /// Every square moved by `by` places (1..=63) to higher indices.
+    #[inline(always)]
+    pub(crate) fn up(self, by: u32) -> Self {
+        Bits(std::array::from_fn(|i| {
+            let carry = if i == 0 { 0 } else { self.0[i - 1] >> (64 - by) };
+            self.0[i] << by | carry
+        }))
+    }
+
+    /// Every square moved by `by` places (1..=63) to lower indices.
+    #[inline(always)]
+    pub(crate) fn down(self, by: u32) -> Self {
+        Bits(std::array::from_fn(|i| {
+            let carry = if i + 1 == W { 0 } else { self.0[i + 1] << (64 - by) };
+            self.0[i] >> by | carry
+        }))
+    }
+
+    /// Calls `f` with every square of the set, in reading order.
+    #[inline(always)]
+    pub(crate) fn for_each(self, mut f: impl FnMut(Square)) {
+        for (i, mut word) in self.0.into_iter().enumerate() {
+            while word != 0 {
+                f(Square::new(i * 64 + word.trailing_zeros() as usize));
+                word &= word - 1;
+            }
+        }
+    }
+}
+
+impl BigBits {
+    /// The first words, as many as the board of a function generic over `W` has.
+    #[inline(always)]
+    pub(crate) fn narrow<const W: usize>(&self) -> Bits<W> {
+        Bits::load(&self.0)
+    }
+
+    pub(crate) fn from_squares(squares: impl IntoIterator<Item = Square>) -> Self {
+        let mut set = Self::EMPTY;
+        for square in squares {
+            set.0[square.index() / 64] |= 1 << (square.index() % 64);
+        }
+        set
+    }
+}

@@ -1,0 +1,435 @@
+//! From a variant file to tables: reads the TOML, checks everything, reports every issue with its place.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::betza::{self, Slide};
+use crate::bitboard::BigBits;
+use crate::error::{Issue, VariantError};
+use crate::geometry::{Board, Color, DIRECTIONS, MAX_SIDE, Square};
+use crate::piece::{Piece, PieceKind};
+use crate::rules::{CounterStrike, LionAtDistance, Rules};
+use crate::sfen;
+use crate::spec::{MovesSpec, PieceSpec, VariantSpec};
+use crate::variant::{Kind, KindRules, Line, Powers, Rider, Variant};
+
+/// The most different slides of all ordinary pieces together.
+const MAX_RIDERS: usize = 256;
+
+struct Issues<'t> {
+    text: &'t str,
+    found: Vec<Issue>,
+}
+
+impl Issues<'_> {
+    fn at(&mut self, span: Range<usize>, message: String) {
+        let before = &self.text[..span.start.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        self.found.push(Issue {
+            line: Some(before.matches('\n').count() + 1),
+            column: Some(before[line_start..].chars().count() + 1),
+            message,
+        });
+    }
+}
+
+fn join<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    names.map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+pub(crate) fn variant(text: &str, ruleset: Option<&str>) -> Result<Variant, VariantError> {
+    let mut issues = Issues { text, found: Vec::new() };
+    let spec: VariantSpec = match toml::from_str(text) {
+        Ok(spec) => spec,
+        Err(error) => {
+            issues.at(error.span().unwrap_or(0..0), error.message().trim().to_string());
+            return Err(VariantError::Invalid(issues.found));
+        }
+    };
+    let default = spec.default_ruleset.get_ref();
+    let known = || join(spec.rulesets.keys());
+    if !spec.rulesets.contains_key(default) {
+        issues.at(spec.default_ruleset.span(), format!("ruleset `{default}` is not defined; there are: {}", known()));
+        return Err(VariantError::Invalid(issues.found));
+    }
+    let ruleset = ruleset.unwrap_or(default);
+    if !spec.rulesets.contains_key(ruleset) {
+        let (variant, ruleset) = (spec.name.clone(), ruleset.to_string());
+        return Err(VariantError::UnknownRuleset { variant, ruleset, known: known() });
+    }
+    // Every ruleset is checked, the chosen one is used.
+    let mut chosen = None;
+    for name in spec.rulesets.keys() {
+        let built = build(&spec, name, &mut issues);
+        if name == ruleset {
+            chosen = built;
+        }
+        if !issues.found.is_empty() {
+            break;
+        }
+    }
+    match chosen {
+        Some(variant) if issues.found.is_empty() => Ok(variant),
+        _ => Err(VariantError::Invalid(issues.found)),
+    }
+}
+
+fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<Variant> {
+    let mut side = |given: &Spanned<u8>, what: &str| {
+        let value = *given.get_ref();
+        if !(3..=MAX_SIDE as u8).contains(&value) {
+            issues.at(given.span(), format!("{value} {what}; expected 3 to {MAX_SIDE}"));
+        }
+        value
+    };
+    let board = Board { files: side(&spec.files, "files"), ranks: side(&spec.ranks, "ranks") };
+    let rules = resolve_rules(spec, ruleset, issues);
+    let overrides = &spec.rulesets[ruleset].moves;
+
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
+    let mut by_code: HashMap<String, &str> = HashMap::new();
+    for (index, piece) in spec.piece.iter().enumerate() {
+        let id = piece.id.get_ref();
+        let plain = !id.is_empty() && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        if !plain || id.starts_with("promoted_") {
+            issues
+                .at(piece.id.span(), format!("id `{id}`: use small letters, digits and `_`, no `promoted_` before it"));
+        }
+        if by_id.insert(id, index).is_some() {
+            issues.at(piece.id.span(), format!("a second piece `{id}`"));
+        }
+        if let Some(code) = &piece.code {
+            let text = code.get_ref();
+            if text.is_empty() || !text.bytes().all(|b| b.is_ascii_uppercase()) {
+                issues.at(code.span(), format!("code `{text}`: expected capital letters A to Z"));
+            }
+            if let Some(other) = by_code.insert(text.clone(), id) {
+                issues.at(code.span(), format!("code `{text}` is that of `{other}` already"));
+            }
+        }
+    }
+    for (id, moves) in overrides {
+        if !by_id.contains_key(id.as_str()) {
+            issues.at(moves.span(), format!("ruleset `{ruleset}` changes the moves of `{id}`, which is no piece here"));
+        }
+    }
+    let moves_of =
+        |piece: &PieceSpec| -> Spanned<MovesSpec> { overrides.get(piece.id.get_ref()).unwrap_or(&piece.moves).clone() };
+    let movements: Vec<Movement> = spec.piece.iter().map(|piece| Movement::read(&moves_of(piece), issues)).collect();
+
+    // The unpromoted kinds in the file's order, then the promoted ones in the same order.
+    let on_board: Vec<usize> = (0..spec.piece.len()).filter(|&i| spec.piece[i].code.is_some()).collect();
+    let mut definitions: Vec<(usize, usize, Option<usize>)> = Vec::new(); // (piece, moves as, base kind)
+    for &piece in &on_board {
+        definitions.push((piece, piece, None));
+    }
+    let mut promotes_to = vec![None; on_board.len()];
+    for (kind, &piece) in on_board.iter().enumerate() {
+        let Some(target) = &spec.piece[piece].promotes_to else { continue };
+        let Some(&target_index) = by_id.get(target.get_ref().as_str()) else {
+            issues.at(
+                target.span(),
+                format!(
+                    "`{}` promotes to `{}`, which is no piece here",
+                    spec.piece[piece].id.get_ref(),
+                    target.get_ref()
+                ),
+            );
+            continue;
+        };
+        if !rules.never_promote.contains(spec.piece[piece].id.get_ref()) {
+            promotes_to[kind] = Some(PieceKind::new(definitions.len()));
+        }
+        definitions.push((piece, target_index, Some(kind)));
+    }
+    promotes_to.resize(definitions.len(), None);
+    if definitions.len() > PieceKind::MAX {
+        issues.at(
+            0..0,
+            format!("{} kinds of pieces with promoted ones; at most {} fit", definitions.len(), PieceKind::MAX),
+        );
+        return None;
+    }
+    check_names(&rules, &by_id, issues);
+    if !issues.found.is_empty() {
+        return None;
+    }
+
+    let kind_of = |piece: usize, promoted: bool| {
+        definitions.iter().position(|&(p, _, base)| p == piece && base.is_some() == promoted).map(PieceKind::new)
+    };
+    let mut kinds = Vec::new();
+    for (index, &(piece, mover, base)) in definitions.iter().enumerate() {
+        let (own, shown) = (&spec.piece[piece], &spec.piece[mover]);
+        let id = own.id.get_ref();
+        let mirror = match &own.mirror {
+            None => Some(PieceKind::new(index)),
+            Some(name) if name.get_ref() == "none" => None,
+            Some(name) => {
+                let partner = by_id.get(name.get_ref().as_str()).and_then(|&p| kind_of(p, base.is_some()));
+                if partner.is_none() {
+                    issues.at(name.span(), format!("mirror `{}` of `{id}` is no piece here", name.get_ref()));
+                }
+                partner
+            }
+        };
+        kinds.push(Kind {
+            id: if base.is_some() { format!("promoted_{id}") } else { id.clone() },
+            name: shown.name.clone(),
+            kanji: shown.kanji.clone(),
+            symbol: shown.symbol.clone(),
+            romaji: shown.romaji.clone(),
+            code: own.code.as_ref().map(|code| code.get_ref().clone()).unwrap_or_default(),
+            tsa: own.tsa.clone(),
+            promotes_to: promotes_to[index],
+            base: base.map(PieceKind::new),
+            moves_as: shown.id.get_ref().clone(),
+            royal: shown.royal,
+            lion_trade: shown.lion_trade,
+            minor: own.minor && base.is_none(),
+            count: 0,
+            mirror,
+        });
+    }
+    let kind_movements: Vec<&Movement> = definitions.iter().map(|&(_, mover, _)| &movements[mover]).collect();
+    let mut riders: Vec<Rider> = Vec::new();
+    let powers = kind_movements.iter().map(|movement| movement.powers(board, &mut riders)).collect();
+    if riders.len() > MAX_RIDERS {
+        issues.at(0..0, format!("{} different slides; at most {MAX_RIDERS} fit", riders.len()));
+        return None;
+    }
+    let squares = || (0..board.squares()).map(Square::new);
+    let around = |square: Square, far: u32| {
+        BigBits::from_squares(squares().filter(move |&other| (1..=far).contains(&board.distance(square, other))))
+    };
+    let kind_rules = definitions
+        .iter()
+        .zip(&kinds)
+        .zip(&kind_movements)
+        .map(|((&(piece, _, base), kind), movement)| {
+            let id = spec.piece[piece].id.get_ref();
+            let dead = Color::ALL.map(|color| {
+                BigBits::from_squares(squares().filter(|&square| !movement.can_leave(board, square, color)))
+            });
+            KindRules {
+                promotes_to: kind.promotes_to,
+                royal: kind.royal,
+                lion_trade: kind.lion_trade,
+                minor: kind.minor,
+                forced_ranks: if base.is_none() { rules.forced.get(id).copied().unwrap_or(0) } else { 0 },
+                second_chance: base.is_none() && rules.second_chance.contains(id),
+                any_dead: !dead[0].is_empty(),
+                dead,
+            }
+        })
+        .collect();
+    let zone = Color::ALL.map(|color| {
+        BigBits::from_squares(squares().filter(|&square| board.ranks_from_far_edge(square, color) < rules.zone_ranks))
+    });
+    let lion_trading = kinds.iter().any(|kind| kind.lion_trade)
+        && (rules.lion_at_distance != LionAtDistance::Free || rules.counter_strike != CounterStrike::None);
+    let mut rulesets: Vec<_> =
+        spec.rulesets.iter().map(|(name, ruleset)| (name.clone(), ruleset.title.clone())).collect();
+    rulesets.sort_by_key(|(name, _)| name != spec.default_ruleset.get_ref());
+    let mut variant = Variant {
+        name: spec.name.clone(),
+        title: spec.title.clone(),
+        kanji: spec.kanji.clone(),
+        sources: spec.sources.clone(),
+        ruleset: ruleset.to_string(),
+        rulesets,
+        board,
+        words: board.squares().div_ceil(64),
+        start: spec.start.get_ref().clone(),
+        positions: spec.positions.iter().map(|(name, sfen)| (name.clone(), sfen.get_ref().clone())).collect(),
+        lines: lines(board, &kind_movements),
+        rules,
+        kinds,
+        kind_rules,
+        powers,
+        riders,
+        directions: DIRECTIONS
+            .iter()
+            .map(|&(right, forward)| rider(board, Slide { right, forward, range: betza::UNLIMITED }))
+            .collect(),
+        zone,
+        neighbours: squares().map(|square| around(square, 1)).collect(),
+        two_steps: squares().map(|square| around(square, 2)).collect(),
+        lion_trading,
+        fingerprint: String::new(),
+    };
+    variant.fingerprint = variant.compute_fingerprint();
+    for text in std::iter::once(&spec.start).chain(spec.positions.values()) {
+        match sfen::read(&variant, text.get_ref()) {
+            Err(error) => issues.at(text.span(), error.to_string()),
+            Ok(fields) if text.get_ref() == spec.start.get_ref() => {
+                for code in fields.board {
+                    if let Some(Piece { color: Color::Black, kind }) = Piece::from_code(code) {
+                        variant.kinds[kind.index()].count += 1;
+                    }
+                }
+            }
+            Ok(_) => {}
+        }
+    }
+    Some(variant)
+}
+
+/// The shared rules with the ruleset's changes.
+fn resolve_rules(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Rules {
+    let mut table = toml::Table::try_from(&spec.rules).expect("rules were read from a table");
+    let mut rules = spec.rules.clone();
+    for (key, value) in &spec.rulesets[ruleset].rules {
+        let before = table.insert(key.clone(), value.get_ref().clone());
+        match Rules::deserialize(table.clone()) {
+            Ok(read) => rules = read,
+            Err(error) => {
+                issues.at(value.span(), format!("ruleset `{ruleset}`, `{key}`: {}", error.message().trim()));
+                match before {
+                    Some(before) => table.insert(key.clone(), before),
+                    None => table.remove(key),
+                };
+            }
+        }
+    }
+    rules
+}
+
+/// Names of pieces in the rules must exist.
+fn check_names(rules: &Rules, by_id: &HashMap<&str, usize>, issues: &mut Issues<'_>) {
+    let named = rules.second_chance.iter().chain(rules.forced.keys()).chain(&rules.never_promote);
+    for id in named.filter(|id| !by_id.contains_key(id.as_str())) {
+        let place = issues.text.find(id.as_str()).unwrap_or(0);
+        issues.at(place..place, format!("the rules name `{id}`, which is no piece here"));
+    }
+}
+
+/// A piece's moves after reading.
+#[derive(Default)]
+struct Movement {
+    slides: Vec<Slide>,
+    lion: bool,
+    lines: [u8; 8],
+    hooks: [bool; 8],
+}
+
+impl Movement {
+    fn read(spec: &Spanned<MovesSpec>, issues: &mut Issues<'_>) -> Movement {
+        let (spec, span) = (spec.get_ref(), spec.span());
+        let mut slides_of = |text: &str, what: &str| {
+            betza::parse(text).unwrap_or_else(|(at, message)| {
+                // The text stands literally inside the table, so its place can be found again.
+                let start = issues.text[span.clone()]
+                    .find(&format!("\"{text}\""))
+                    .map_or(span.start, |i| span.start + i + 1 + at);
+                issues.at(start..start, format!("{what} `{text}`, character {}: {message}", at + 1));
+                Vec::new()
+            })
+        };
+        let mut movement = Movement { slides: slides_of(&spec.betza, "betza"), lion: spec.lion, ..Movement::default() };
+        let hooks = slides_of(&spec.hook, "hook");
+        let line_directions =
+            spec.line_lion.as_ref().map_or_else(Vec::new, |line| slides_of(&line.directions, "directions"));
+        let index = |slide: &Slide| DIRECTIONS.iter().position(|&d| d == (slide.right, slide.forward));
+        for slide in &hooks {
+            match index(slide) {
+                Some(direction) if slide.range == 1 => movement.hooks[direction] = true,
+                _ => issues.at(span.clone(), format!("hook `{}`: expected single steps such as `W` or `F`", spec.hook)),
+            }
+        }
+        if let Some(line) = &spec.line_lion {
+            if !(2..=3).contains(&line.steps) {
+                issues.at(span.clone(), format!("line_lion of {} steps; expected 2 or 3", line.steps));
+            }
+            for slide in &line_directions {
+                match index(slide) {
+                    Some(direction) if slide.range == 1 => movement.lines[direction] = line.steps,
+                    _ => issues.at(span.clone(), format!("directions `{}`: expected single steps", line.directions)),
+                }
+            }
+        }
+        let none =
+            movement.slides.is_empty() && !movement.lion && movement.lines == [0; 8] && movement.hooks == [false; 8];
+        if none {
+            issues.at(span, "the piece has no move: expected `betza`, `lion`, `line_lion` or `hook`".to_string());
+        }
+        movement
+    }
+
+    fn powers(&self, board: Board, riders: &mut Vec<Rider>) -> Powers {
+        let special = self.lion || self.lines != [0; 8] || self.hooks != [false; 8];
+        let mut powers = Powers { lion: self.lion, lines: self.lines, hooks: self.hooks, special, ..Powers::default() };
+        for slide in &self.slides {
+            let offset = (slide.right, slide.forward);
+            if special {
+                match DIRECTIONS.iter().position(|&d| d == offset) {
+                    Some(direction) => powers.slides[direction] = slide.range,
+                    None => powers.jumps.push(offset),
+                }
+                continue;
+            }
+            let known = riders.iter().position(|rider| rider.offset == offset && rider.range == slide.range);
+            let index = known.unwrap_or_else(|| {
+                riders.push(rider(board, *slide));
+                riders.len() - 1
+            });
+            powers.riders.push(index as u8);
+        }
+        powers
+    }
+
+    /// Whether the piece has any move from here on an empty board.
+    fn can_leave(&self, board: Board, square: Square, color: Color) -> bool {
+        let on_board = |right: i8, forward: i8| board.step(square, color, right as i32, forward as i32).is_some();
+        self.lion
+            || self.slides.iter().any(|slide| on_board(slide.right, slide.forward))
+            || DIRECTIONS
+                .iter()
+                .enumerate()
+                .any(|(d, &(right, forward))| (self.lines[d] > 0 || self.hooks[d]) && on_board(right, forward))
+    }
+}
+
+fn rider(board: Board, slide: Slide) -> Rider {
+    let offset = (slide.right, slide.forward);
+    let squares = || (0..board.squares()).map(Square::new);
+    let step = |square, color| board.step(square, color, offset.0 as i32, offset.1 as i32);
+    let black_shift = offset.0 as i32 - offset.1 as i32 * board.files as i32;
+    Rider {
+        offset,
+        range: slide.range,
+        shift: [black_shift, -black_shift],
+        source: Color::ALL
+            .map(|color| BigBits::from_squares(squares().filter(|&square| step(square, color).is_some()))),
+    }
+}
+
+/// All offsets of slides with each kind's range along them.
+fn lines(board: Board, movements: &[&Movement]) -> Vec<Line> {
+    let mut ranges: BTreeMap<(i8, i8), Vec<u8>> = BTreeMap::new();
+    for (kind, movement) in movements.iter().enumerate() {
+        for slide in &movement.slides {
+            ranges.entry((slide.right, slide.forward)).or_insert_with(|| vec![0; movements.len()])[kind] = slide.range;
+        }
+    }
+    ranges
+        .into_iter()
+        .map(|((right, forward), range)| {
+            let longest = range.iter().copied().max().unwrap_or(0);
+            let room = |color: Color| {
+                let steps = |square: usize| {
+                    let back = |k: u8| {
+                        board.step(Square::new(square), color, -(right as i32) * k as i32, -(forward as i32) * k as i32)
+                    };
+                    (1..=longest).take_while(|&k| back(k).is_some()).count() as u8
+                };
+                (0..board.squares()).map(steps).collect()
+            };
+            let shift = right as i32 - forward as i32 * board.files as i32;
+            Line { shift: [shift, -shift], room: Color::ALL.map(room), range }
+        })
+        .collect()
+}

@@ -1,0 +1,325 @@
+//! A variant under one ruleset: immutable tables compiled from its file.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use crate::bitboard::BigBits;
+use crate::compile;
+use crate::error::VariantError;
+use crate::geometry::{Board, Color, Square};
+use crate::piece::PieceKind;
+use crate::rules::Rules;
+
+/// The built-in variant files by name.
+const BUILTIN: [(&str, &str); 3] = [
+    ("sho", include_str!("../variants/sho.toml")),
+    ("chu", include_str!("../variants/chu.toml")),
+    ("daidai", include_str!("../variants/daidai.toml")),
+];
+
+/// What users see of a kind of piece.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Name in files and tables; `promoted_` and the id of the unpromoted piece for a promoted one.
+    pub id: String,
+    /// English name of the piece it moves as.
+    pub name: String,
+    /// Japanese name of the piece it moves as.
+    pub kanji: String,
+    /// One or two characters for boards.
+    pub symbol: String,
+    /// Reading of the Japanese name.
+    pub romaji: String,
+    /// Letters in SFEN, upper case, without brackets or `+`.
+    pub code: String,
+    /// Abbreviation in TSA notation, of the unpromoted piece.
+    pub tsa: String,
+    /// What it becomes by promotion.
+    pub promotes_to: Option<PieceKind>,
+    /// What it was before its promotion; `None` for an unpromoted piece.
+    pub base: Option<PieceKind>,
+    /// Id of the piece definition it moves as.
+    pub moves_as: String,
+    /// Its loss, if it is the last royal, loses the game.
+    pub royal: bool,
+    /// A lion for the rules of lion trading.
+    pub lion_trade: bool,
+    /// A minor piece: no bridge for a lion, and it does not count against a bare king.
+    pub minor: bool,
+    /// Pieces of this kind a side has at the start.
+    pub count: usize,
+    /// The kind it becomes in a left-right reflection, if there is one.
+    pub mirror: Option<PieceKind>,
+}
+
+impl Kind {
+    /// Whether this is the promoted side of a piece.
+    pub fn is_promoted(&self) -> bool {
+        self.base.is_some()
+    }
+
+    /// The piece in SFEN as Black's: `P`, `+P`, `[LC]`, `+[LC]`.
+    pub fn sfen(&self) -> String {
+        let plus = if self.is_promoted() { "+" } else { "" };
+        if self.code.chars().count() == 1 { format!("{plus}{}", self.code) } else { format!("{plus}[{}]", self.code) }
+    }
+}
+
+/// One way of moving that some kinds share; see the module `movegen`.
+#[derive(Clone, Debug)]
+pub(crate) struct Rider {
+    /// The offset of one step as the owner sees it: to the right and forward.
+    pub(crate) offset: (i8, i8),
+    pub(crate) range: u8,
+    /// Difference of square numbers of one step, by colour.
+    pub(crate) shift: [i32; 2],
+    /// Squares from which one step stays on the board, by colour.
+    pub(crate) source: [BigBits; 2],
+}
+
+/// One offset of any slide, for asking who attacks a square.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// Difference of square numbers of one step towards the attacked square, by colour of the attacker.
+    pub(crate) shift: [i32; 2],
+    /// How many steps back from a square stay on the board and within the longest range, by colour and square.
+    pub(crate) room: [Vec<u8>; 2],
+    /// How far each kind slides along this offset; 0 if not at all.
+    pub(crate) range: Vec<u8>,
+}
+
+/// How a kind moves, compiled.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Powers {
+    /// Indices into `Variant::riders`; empty if `special`.
+    pub(crate) riders: Vec<u8>,
+    /// All slides of a special piece, range by direction clockwise from straight ahead.
+    pub(crate) slides: [u8; 8],
+    /// Jumps of a special piece: (right, forward).
+    pub(crate) jumps: Vec<(i8, i8)>,
+    pub(crate) lion: bool,
+    /// Steps of the line lion by direction; 0 for none.
+    pub(crate) lines: [u8; 8],
+    /// Whether the piece slides along the direction and may turn.
+    pub(crate) hooks: [bool; 8],
+    /// Moves piece by piece, not through the riders.
+    pub(crate) special: bool,
+}
+
+/// What the rules say about a kind, compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct KindRules {
+    pub(crate) promotes_to: Option<PieceKind>,
+    pub(crate) royal: bool,
+    pub(crate) lion_trade: bool,
+    pub(crate) minor: bool,
+    /// Must promote when it ends on one of the last so many ranks.
+    pub(crate) forced_ranks: u8,
+    pub(crate) second_chance: bool,
+    /// Squares from which it could not move on an empty board, by colour.
+    pub(crate) dead: [BigBits; 2],
+    pub(crate) any_dead: bool,
+}
+
+/// The immutable tables of one game under one ruleset. Build it with [`Variant::load`] or [`Variant::from_toml`].
+#[derive(Debug)]
+pub struct Variant {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) kanji: String,
+    pub(crate) sources: Vec<String>,
+    pub(crate) ruleset: String,
+    pub(crate) rulesets: Vec<(String, String)>,
+    pub(crate) board: Board,
+    pub(crate) words: usize,
+    pub(crate) start: String,
+    pub(crate) positions: Vec<(String, String)>,
+    pub(crate) rules: Rules,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kind_rules: Vec<KindRules>,
+    pub(crate) powers: Vec<Powers>,
+    pub(crate) riders: Vec<Rider>,
+    /// Unlimited slides in the eight directions, clockwise from straight ahead: what special pieces move by.
+    pub(crate) directions: Vec<Rider>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) zone: [BigBits; 2],
+    /// The (up to) eight neighbours of each square.
+    pub(crate) neighbours: Vec<BigBits>,
+    /// The squares two king steps away or nearer, without the square itself.
+    pub(crate) two_steps: Vec<BigBits>,
+    /// Whether any rule of lion trading is on.
+    pub(crate) lion_trading: bool,
+    pub(crate) fingerprint: String,
+}
+
+impl Variant {
+    /// Names of the built-in variants.
+    pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+        BUILTIN.iter().map(|(name, _)| *name)
+    }
+
+    /// A built-in variant under `ruleset`, or under its default one.
+    ///
+    /// # Errors
+    /// [`VariantError`] if there is no such variant or ruleset.
+    pub fn load(name: &str, ruleset: Option<&str>) -> Result<Arc<Variant>, VariantError> {
+        let (_, text) = BUILTIN.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+            let known = Variant::builtin_names().collect::<Vec<_>>().join(", ");
+            VariantError::UnknownVariant { name: name.to_string(), known }
+        })?;
+        Variant::from_toml(text, ruleset)
+    }
+
+    /// The variant that a file's `text` describes, under `ruleset`, or under its default one.
+    ///
+    /// # Errors
+    /// [`VariantError`] with every issue found and its place in the text.
+    pub fn from_toml(text: &str, ruleset: Option<&str>) -> Result<Arc<Variant>, VariantError> {
+        compile::variant(text, ruleset).map(Arc::new)
+    }
+
+    /// Name on the command line.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Name for people.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Name in Japanese.
+    pub fn kanji(&self) -> &str {
+        &self.kanji
+    }
+
+    /// Where the rules are from.
+    pub fn sources(&self) -> &[String] {
+        &self.sources
+    }
+
+    /// Name of the ruleset.
+    pub fn ruleset(&self) -> &str {
+        &self.ruleset
+    }
+
+    /// All rulesets of the variant: (name, what it is), the default one first.
+    pub fn rulesets(&self) -> &[(String, String)] {
+        &self.rulesets
+    }
+
+    /// Size of the board.
+    pub fn board(&self) -> Board {
+        self.board
+    }
+
+    /// Number of files.
+    pub fn files(&self) -> usize {
+        self.board.files as usize
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.board.ranks as usize
+    }
+
+    /// Number of squares.
+    pub fn squares(&self) -> usize {
+        self.board.squares()
+    }
+
+    /// SFEN of the start position.
+    pub fn start_sfen(&self) -> &str {
+        &self.start
+    }
+
+    /// Further start positions: (name, SFEN).
+    pub fn positions(&self) -> &[(String, String)] {
+        &self.positions
+    }
+
+    /// The rules, apart from how pieces move.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The kinds of pieces; a [`PieceKind`] is an index into them.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// What this kind is.
+    pub fn kind(&self, kind: PieceKind) -> &Kind {
+        &self.kinds[kind.index()]
+    }
+
+    /// The kind with this id.
+    pub fn kind_by_id(&self, id: &str) -> Option<PieceKind> {
+        self.kinds.iter().position(|kind| kind.id == id).map(PieceKind::new)
+    }
+
+    /// Number of steps that this kind of Black's has in one king step's directions plus jumps on an empty board from
+    /// the board's middle: how many squares it reaches, powers of several steps counted by squares. A crude measure of
+    /// its worth that needs no game.
+    pub fn mobility(&self, kind: PieceKind) -> usize {
+        let middle = Square::new(self.squares() / 2);
+        let powers = &self.powers[kind.index()];
+        let mut reached = vec![false; self.squares()];
+        let mut slide = |right: i8, forward: i8, range: u8| {
+            for k in 1..=range as i32 {
+                match self.board.step(middle, Color::Black, right as i32 * k, forward as i32 * k) {
+                    Some(square) => reached[square.index()] = true,
+                    None => break,
+                }
+            }
+        };
+        for &rider in &powers.riders {
+            let rider = &self.riders[rider as usize];
+            slide(rider.offset.0, rider.offset.1, rider.range);
+        }
+        for (d, &(right, forward)) in crate::geometry::DIRECTIONS.iter().enumerate() {
+            let hook = if powers.hooks[d] { crate::betza::UNLIMITED } else { 0 };
+            slide(right, forward, powers.slides[d].max(powers.lines[d]).max(hook));
+        }
+        for &(right, forward) in &powers.jumps {
+            slide(right, forward, 1);
+        }
+        if powers.lion {
+            self.two_steps[middle.index()].for_each(|square| reached[square.index()] = true);
+        }
+        reached.iter().filter(|&&hit| hit).count()
+    }
+
+    /// A hexadecimal number that changes with anything that changes the game: board, start, moves, rules.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    pub(crate) fn compute_fingerprint(&self) -> String {
+        let mut text = format!("{} {} {:?} {} {:?}", self.name, self.ruleset, self.board, self.start, self.rules);
+        for (kind, powers) in self.kinds.iter().zip(&self.powers) {
+            let riders: Vec<_> = powers
+                .riders
+                .iter()
+                .map(|&r| (self.riders[r as usize].offset, self.riders[r as usize].range))
+                .collect();
+            let special = (powers.slides, &powers.jumps, powers.lion, powers.lines, powers.hooks);
+            write!(
+                text,
+                "\n{} {} {riders:?} {special:?} {} {} {} {:?}",
+                kind.id,
+                kind.sfen(),
+                kind.royal,
+                kind.lion_trade,
+                kind.minor,
+                kind.promotes_to
+            )
+            .expect("writing to a string does not fail");
+        }
+        // FNV-1a, 64 bits.
+        let hash = text
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ byte as u64).wrapping_mul(0x0100_0000_01b3));
+        format!("{hash:016x}")
+    }
+}
