@@ -1,1 +1,35 @@
-fn main() {}
+//! The `shishi` command: reads the command line, calls the libraries, prints results.
+//!
+//! Results go to stdout, as text or with `--json` as one JSON document; progress and errors go to stderr. Exit codes:
+//! 0 done, 2 bad input, 130 interrupted.
+
+mod args;
+mod commands;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(cli: Cli) -> anyhow::Result<()> {
+    match cli.command {
+        Command::Variants(args) => commands::variants::run(args),
+        Command::Show(args) => commands::show::run(args),
+        Command::Check(args) => commands::check::run(args),
+        Command::Perft(args) => commands::perft::run(args),
+        Command::Moves(args) => commands::moves::run(args),
+    }
+}

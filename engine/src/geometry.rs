@@ -101,6 +101,11 @@ impl Board {
         self.files as usize * self.ranks as usize
     }
 
+    /// The square in the middle, or one next to it.
+    pub const fn middle(self) -> Square {
+        Square::new(self.ranks as usize / 2 * self.files as usize + self.files as usize / 2)
+    }
+
     /// (column from Black's left, row from the top).
     pub(crate) const fn column_row(self, square: Square) -> (i32, i32) {
         let index = square.0 as i32;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::bitboard::BigBits;
 use crate::compile;
 use crate::error::VariantError;
-use crate::geometry::{Board, Color, Square};
+use crate::geometry::{Board, Color};
 use crate::piece::PieceKind;
-use crate::rules::Rules;
+use crate::rules::{BareKing, MustAnswerCheck, Rules};
 
 /// The built-in variant files by name.
 const BUILTIN: [(&str, &str); 3] = [
@@ -122,7 +122,7 @@ pub(crate) struct KindRules {
 }
 
 /// The immutable tables of one game under one ruleset. Build it with [`Variant::load`] or [`Variant::from_toml`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Variant {
     pub(crate) name: String,
     pub(crate) title: String,
@@ -176,6 +176,16 @@ impl Variant {
     /// [`VariantError`] with every issue found and its place in the text.
     pub fn from_toml(text: &str, ruleset: Option<&str>) -> Result<Arc<Variant>, VariantError> {
         compile::variant(text, ruleset).map(Arc::new)
+    }
+
+    /// The same game in which only the loss of the last royal ends it: no rule about check or bare kings. For counting
+    /// moves against programs that count so.
+    pub fn king_capture(&self) -> Arc<Variant> {
+        let mut variant = self.clone();
+        variant.rules.bare_king = BareKing::None;
+        variant.rules.must_answer_check = MustAnswerCheck::No;
+        variant.fingerprint = variant.compute_fingerprint();
+        Arc::new(variant)
     }
 
     /// Name on the command line.
@@ -258,11 +268,10 @@ impl Variant {
         self.kinds.iter().position(|kind| kind.id == id).map(PieceKind::new)
     }
 
-    /// Number of steps that this kind of Black's has in one king step's directions plus jumps on an empty board from
-    /// the board's middle: how many squares it reaches, powers of several steps counted by squares. A crude measure of
-    /// its worth that needs no game.
+    /// How many squares a piece of this kind reaches in one move from the middle of an empty board, a hook's first leg
+    /// counted only. A crude measure of its worth that needs no game.
     pub fn mobility(&self, kind: PieceKind) -> usize {
-        let middle = Square::new(self.squares() / 2);
+        let middle = self.board.middle();
         let powers = &self.powers[kind.index()];
         let mut reached = vec![false; self.squares()];
         let mut slide = |right: i8, forward: i8, range: u8| {
