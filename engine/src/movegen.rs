@@ -12,10 +12,9 @@ use crate::attacks::hook_targets;
 use crate::bitboard::{BigBits, Bits};
 use crate::geometry::{Color, Square};
 use crate::moves::Move;
-use crate::piece::PieceKind;
 use crate::position::{Position, State};
 use crate::rules::{MustAnswerCheck, Promotion};
-use crate::variant::{Powers, Variant};
+use crate::variant::{Powers, Rider, Variant};
 
 /// Takes generated moves.
 trait Sink {
@@ -205,6 +204,8 @@ struct Generator<'p, const W: usize, S> {
     own: Bits<W>,
     enemy: Bits<W>,
     empty: Bits<W>,
+    /// The other side's lions, if capturing them is restricted.
+    lions: Bits<W>,
     sink: &'p mut S,
 }
 
@@ -214,65 +215,105 @@ fn generate<const W: usize, S: Sink>(position: &Position, sink: &mut S) {
     let own = state.occupied[us.index()].narrow();
     let enemy: Bits<W> = state.occupied[(!us).index()].narrow();
     let empty = Bits([u64::MAX; W]).without(own.or(enemy));
-    let mut generator = Generator { position, variant, state, us, own, enemy, empty, sink };
+    let lions = if variant.lion_trading { state.lions[(!us).index()].narrow() } else { Bits::EMPTY };
+    let mut generator = Generator { position, variant, state, us, own, enemy, empty, lions, sink };
     generator.riders();
-    generator.special_pieces();
+    if !generator.sink.is_full() {
+        generator.special_pieces();
+    }
 }
 
 impl<const W: usize, S: Sink> Generator<'_, W, S> {
     #[inline(always)]
     fn riders(&mut self) {
-        let rules = &self.variant.rules;
         let zone: Bits<W> = self.variant.zone[self.us.index()].narrow();
-        let lions: Bits<W> =
-            if self.variant.lion_trading { self.state.lions[(!self.us).index()].narrow() } else { Bits::EMPTY };
         let promotable: Bits<W> = self.state.promotable[self.us.index()].narrow();
-        // Squares whose moves are looked at one by one: pieces that start there, moves that end there.
-        let (single_from, single_to) = match rules.promotion {
-            Promotion::None => (Bits::EMPTY, lions),
-            Promotion::FirstCapture if S::COUNTS => (Bits::EMPTY, lions),
-            Promotion::FirstCapture => (Bits::EMPTY, lions.or(self.enemy)),
-            _ if promotable.is_empty() => (Bits::EMPTY, lions),
-            _ => (zone.and(promotable), lions.or(zone)),
+        // Moves looked at one by one: of pieces that start here, and to squares there.
+        let (single_from, single_to) = match self.variant.rules.promotion {
+            Promotion::None => (Bits::EMPTY, self.lions),
+            Promotion::FirstCapture if S::COUNTS => (Bits::EMPTY, self.lions),
+            Promotion::FirstCapture => (Bits::EMPTY, self.lions.or(self.enemy)),
+            _ if promotable.is_empty() => (Bits::EMPTY, self.lions),
+            _ => (zone.and(promotable), self.lions.or(zone)),
         };
-        let count = self.variant.riders.len();
-        for (index, rider) in self.variant.riders.iter().enumerate() {
+        let variant = self.variant;
+        for (index, rider) in variant.riders.iter().enumerate() {
             if self.sink.is_full() {
                 return;
             }
-            let set = self.state.rider::<W>(self.us, count, index);
+            let set = self.state.rider::<W>(self.us, variant.riders.len(), index);
             if set.is_empty() {
                 continue;
             }
-            let shift = rider.shift[self.us.index()];
-            let all_single = !set.and(single_from).is_empty();
-            let mut front = set;
-            let mut back = 0;
-            for _ in 0..rider.range {
-                front = rider.step(self.us, front).without(self.own);
-                if front.is_empty() {
-                    break;
-                }
-                back += shift;
-                if all_single || !front.and(single_to).is_empty() {
-                    front.for_each(|to| {
-                        self.emit(Move::plain(Square::new((to.index() as i32 - back) as usize), to));
-                    });
-                } else {
-                    self.sink.many(front, back);
-                }
-                front = front.without(self.enemy);
+            let single = set.and(single_from);
+            if !single.is_empty() {
+                self.rider(rider, single, Bits([u64::MAX; W]));
             }
+            self.rider(rider, set.without(single_from), single_to);
         }
     }
 
-    /// One move, after its promotion choices and the rules of lion trading.
+    /// The moves of the pieces of `set` as this rider, those that end on `single_to` one by one.
+    #[inline(always)]
+    fn rider(&mut self, rider: &Rider, set: Bits<W>, single_to: Bits<W>) {
+        let shift = rider.shift[self.us.index()];
+        let source = rider.source[self.us.index()].narrow();
+        if shift > 0 {
+            self.slide::<true>(set, source, shift, rider.range, single_to);
+        } else {
+            self.slide::<false>(set, source, shift, rider.range, single_to);
+        }
+    }
+
+    #[inline(always)]
+    fn slide<const UP: bool>(&mut self, set: Bits<W>, source: Bits<W>, shift: i32, range: u8, single_to: Bits<W>) {
+        let mut front = set;
+        let mut back = 0;
+        for _ in 0..range {
+            let movable = front.and(source);
+            let moved = if UP { movable.up(shift as u32) } else { movable.down(-shift as u32) };
+            front = moved.without(self.own);
+            if front.is_empty() {
+                break;
+            }
+            back += shift;
+            let single = front.and(single_to);
+            if single.is_empty() {
+                self.sink.many(front, back);
+            } else {
+                self.sink.many(front.without(single_to), back);
+                single.for_each(|to| self.emit(Move::plain(Square::new((to.index() as i32 - back) as usize), to)));
+            }
+            front = front.without(self.enemy);
+        }
+    }
+
+    /// One plain move, after its promotion choices and the rules of lion trading.
+    #[inline]
     fn emit(&mut self, mv: Move) {
-        if self.variant.lion_trading && !self.position.lion_trade_allows(mv) {
+        if self.lions.has(mv.to()) && !self.position.lion_trade_allows(mv) {
             return;
         }
-        let kind = self.position.piece_at(mv.from()).expect("a move starts on a piece").kind;
-        let (plain, promoting) = promotion_choices(self.position, self.us, kind, mv);
+        if !self.state.promotable[self.us.index()].has(mv.from()) {
+            return self.sink.one(mv);
+        }
+        let (plain, promoting) = promotion_choices(self.position, self.us, mv);
+        if plain {
+            self.sink.one(mv);
+        }
+        if promoting {
+            self.sink.one(mv.promoting());
+        }
+    }
+
+    /// A move that captures on its way, likewise.
+    fn emit_way(&mut self, mv: Move) {
+        if !self.lions.is_empty() && !self.position.lion_trade_allows(mv) {
+            return;
+        }
+        let can_promote = self.state.promotable[self.us.index()].has(mv.from());
+        let (plain, promoting) =
+            if can_promote { promotion_choices(self.position, self.us, mv) } else { (true, false) };
         if plain {
             self.sink.one(mv);
         }
@@ -318,10 +359,9 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         for direction in (0..8).filter(|&d| powers.lines[d] > 0) {
             passes |= self.line(from, direction, powers.lines[direction], powers.lion, &mut plain);
         }
-        plain = plain.without(self.own);
-        plain.for_each(|to| self.emit(Move::plain(from, to)));
+        plain.without(self.own).for_each(|to| self.emit(Move::plain(from, to)));
         if passes {
-            self.emit(Move::plain(from, from));
+            self.sink.one(Move::plain(from, from));
         }
     }
 
@@ -329,9 +369,9 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
     fn lion_way(&mut self, from: Square, first: Square) {
         let (right, forward) = self.variant.board.offset(from, first, Color::Black);
         let direction = crate::geometry::direction_of(right, forward);
-        self.emit(Move::with_way(from, from, direction, true, false));
+        self.emit_way(Move::with_way(from, from, direction, true, false));
         let near: Bits<W> = self.variant.neighbours[first.index()].narrow();
-        near.without(self.own).for_each(|to| self.emit(Move::with_way(from, to, direction, true, false)));
+        near.without(self.own).for_each(|to| self.emit_way(Move::with_way(from, to, direction, true, false)));
     }
 
     /// The moves of a line lion in one of its directions. Adds to `plain` what needs no capture on the way; returns
@@ -353,9 +393,9 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         let hostile = |square: Option<Square>| square.is_some_and(|square| enemy.has(square));
         let way = |to, first, second| Move::with_way(from, to, direction, first, second);
         if hostile(first) && !lion {
-            self.emit(way(from, true, false));
+            self.emit_way(way(from, true, false));
             if let Some(to) = free(second) {
-                self.emit(way(to, true, false));
+                self.emit_way(way(to, true, false));
             }
         }
         if steps > 2 {
@@ -363,19 +403,19 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
                 && hostile(second)
             {
                 // Out to the second square and back to the first. Its own capture is that of the last square.
-                self.emit(way(to, false, true));
+                self.emit_way(way(to, false, true));
             }
             if let Some(to) = free(third) {
                 if hostile(second) {
-                    self.emit(way(to, false, true));
+                    self.emit_way(way(to, false, true));
                 }
                 if hostile(first) {
                     if hostile(second) {
-                        self.emit(way(to, true, true));
+                        self.emit_way(way(to, true, true));
                     }
                     let empty_second = second.is_some_and(|square| self.empty.has(square));
                     if empty_second || self.variant.rules.step_then_jump {
-                        self.emit(way(to, true, false));
+                        self.emit_way(way(to, true, false));
                     }
                 }
             }
@@ -384,13 +424,11 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
     }
 }
 
-/// Whether the move may end (unpromoted, promoted).
-fn promotion_choices(position: &Position, us: Color, kind: PieceKind, mv: Move) -> (bool, bool) {
+/// Whether the move of a piece that can promote may end (unpromoted, promoted).
+fn promotion_choices(position: &Position, us: Color, mv: Move) -> (bool, bool) {
     let variant = &*position.variant;
+    let kind = position.piece_at(mv.from()).expect("a move starts on a piece").kind;
     let rules = &variant.kind_rules[kind.index()];
-    if rules.promotes_to.is_none() {
-        return (true, false);
-    }
     let (from, to) = (mv.from(), mv.to());
     let zone = &variant.zone[us.index()];
     let captures = || mv.has_way() || (to != from && position.state.board[to.index()] != 0);

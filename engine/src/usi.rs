@@ -16,10 +16,10 @@ impl Position {
         let name = |square| board.name(square);
         let (from, to) = (mv.from(), mv.to());
         let mut text = name(from);
-        if mv.is_pass() {
-            if let Some(via) = self.first_empty_step(from) {
-                text += &name(via);
-            }
+        if mv.is_pass()
+            && let Some(via) = self.first_empty_step(from)
+        {
+            text += &name(via);
         }
         let [first, second] = mv.on_the_way(board);
         for square in [first, second].into_iter().flatten() {
