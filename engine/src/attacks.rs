@@ -3,7 +3,7 @@
 use crate::bitboard::{BigBits, Bits, MAX_WORDS};
 use crate::geometry::{Color, Square, direction_of};
 use crate::piece::Piece;
-use crate::position::Position;
+use crate::position::{Position, Set};
 use crate::variant::{Rider, Variant};
 
 impl Rider {
@@ -97,7 +97,7 @@ impl Position {
             }
         }
         let mut attacked = false;
-        state.special[by.index()].for_each(|from| {
+        self.set(by, Set::Special).for_each(|from| {
             let stands = change.mover != Some(from) && !change.gone.contains(&Some(from));
             if !attacked && from != square && stands {
                 attacked = self.special_attacks(square, by, from, change);
@@ -124,7 +124,7 @@ impl Position {
             }
         }
         if powers.hooks.contains(&true) {
-            let mut occupied = self.state.occupied[0].or(self.state.occupied[1]);
+            let mut occupied = self.set(Color::Black, Set::Occupied).or(self.set(Color::White, Set::Occupied));
             for gone in change.gone.into_iter().flatten() {
                 occupied = occupied.without(BigBits::from_squares([gone]));
             }
@@ -164,6 +164,6 @@ impl Position {
 
     /// Calls `f` with the square of each royal of a side.
     pub(crate) fn royals(&self, color: Color, mut f: impl FnMut(Square)) {
-        self.state.royal_squares[color.index()].for_each(&mut f);
+        self.set(color, Set::Royals).for_each(&mut f);
     }
 }

@@ -18,7 +18,9 @@ impl<const W: usize> Bits<W> {
 
     #[inline(always)]
     pub(crate) fn load(words: &[u64]) -> Self {
-        Bits(words[..W].try_into().expect("as many words as the board needs"))
+        let mut set = [0; W];
+        set.copy_from_slice(&words[..W]);
+        Bits(set)
     }
 
     #[inline(always)]
@@ -91,6 +93,13 @@ impl BigBits {
     #[inline(always)]
     pub(crate) fn narrow<const W: usize>(&self) -> Bits<W> {
         Bits::load(&self.0)
+    }
+
+    /// The set in the first words of `words`.
+    pub(crate) fn widen(words: &[u64]) -> Self {
+        let mut set = [0; MAX_WORDS];
+        set[..words.len()].copy_from_slice(words);
+        Bits(set)
     }
 
     pub(crate) fn from_squares(squares: impl IntoIterator<Item = Square>) -> Self {

@@ -12,17 +12,39 @@ use crate::attacks::hook_targets;
 use crate::bitboard::{BigBits, Bits};
 use crate::geometry::{Color, Square};
 use crate::moves::Move;
-use crate::position::{Position, State};
+use crate::position::{Position, Set, State};
 use crate::rules::{MustAnswerCheck, Promotion};
 use crate::variant::{Powers, Rider, Variant};
 
 /// Takes generated moves.
 trait Sink {
-    /// Whether only the number of moves matters, so that a capture that must promote is still one move.
+    /// Whether only the number of moves matters. A capture that must promote is one move too.
     const COUNTS: bool;
+
     fn one(&mut self, mv: Move);
+
+    /// So many moves more; only if `COUNTS`.
+    fn add(&mut self, number: usize);
+
     /// Plain moves that end on `targets` and started `back` squares before.
-    fn many<const W: usize>(&mut self, targets: Bits<W>, back: i32);
+    #[inline(always)]
+    fn many<const W: usize>(&mut self, targets: Bits<W>, back: i32) {
+        if Self::COUNTS {
+            self.add(targets.count());
+        } else {
+            targets.for_each(|to| self.one(Move::plain(Square::new((to.index() as i32 - back) as usize), to)));
+        }
+    }
+
+    /// Plain moves from one square to `targets`.
+    #[inline(always)]
+    fn fan<const W: usize>(&mut self, from: Square, targets: Bits<W>) {
+        if Self::COUNTS {
+            self.add(targets.count());
+        } else {
+            targets.for_each(|to| self.one(Move::plain(from, to)));
+        }
+    }
 
     /// Whether no further move is of interest.
     #[inline(always)]
@@ -42,8 +64,8 @@ impl Sink for Counter {
     }
 
     #[inline(always)]
-    fn many<const W: usize>(&mut self, targets: Bits<W>, _: i32) {
-        self.0 += targets.count();
+    fn add(&mut self, number: usize) {
+        self.0 += number;
     }
 }
 
@@ -55,13 +77,7 @@ impl Sink for Vec<Move> {
         self.push(mv);
     }
 
-    #[inline(always)]
-    fn many<const W: usize>(&mut self, targets: Bits<W>, back: i32) {
-        targets.for_each(|to| {
-            let from = Square::new((to.index() as i32 - back) as usize);
-            self.push(Move::plain(from, to));
-        });
-    }
+    fn add(&mut self, _: usize) {}
 }
 
 /// Looks for a move that captures all of `royals`.
@@ -84,10 +100,10 @@ impl Sink for Finder<'_> {
         }
     }
 
-    fn many<const W: usize>(&mut self, targets: Bits<W>, back: i32) {
-        targets.and(self.royals.narrow()).for_each(|to| {
-            self.one(Move::plain(Square::new((to.index() as i32 - back) as usize), to));
-        });
+    fn add(&mut self, _: usize) {}
+
+    fn is_full(&self) -> bool {
+        self.found.is_some()
     }
 }
 
@@ -101,8 +117,8 @@ impl Sink for Any {
         self.0 = true;
     }
 
-    fn many<const W: usize>(&mut self, _: Bits<W>, _: i32) {
-        self.0 = true;
+    fn add(&mut self, number: usize) {
+        self.0 |= number > 0;
     }
 
     fn is_full(&self) -> bool {
@@ -156,7 +172,7 @@ impl Position {
     /// A legal move that takes the last royal of the other side, if there is one.
     pub fn winning_capture(&self) -> Option<Move> {
         let (us, enemy) = (self.state.side, !self.state.side);
-        let royals = self.state.royal_squares[enemy.index()];
+        let royals = self.set(enemy, Set::Royals);
         // Only a special piece can take two royals at once; all must be attacked in any case.
         let mut attacked = !royals.is_empty();
         royals.for_each(|square| attacked = attacked && self.is_attacked(square, us));
@@ -206,17 +222,20 @@ struct Generator<'p, const W: usize, S> {
     empty: Bits<W>,
     /// The other side's lions, if capturing them is restricted.
     lions: Bits<W>,
+    /// Our pieces that can promote.
+    promotable: Bits<W>,
     sink: &'p mut S,
 }
 
 fn generate<const W: usize, S: Sink>(position: &Position, sink: &mut S) {
     let (variant, state) = (&*position.variant, &position.state);
     let us = state.side;
-    let own = state.occupied[us.index()].narrow();
-    let enemy: Bits<W> = state.occupied[(!us).index()].narrow();
+    let own = state.set(variant, us, Set::Occupied);
+    let enemy: Bits<W> = state.set(variant, !us, Set::Occupied);
     let empty = Bits([u64::MAX; W]).without(own.or(enemy));
-    let lions = if variant.lion_trading { state.lions[(!us).index()].narrow() } else { Bits::EMPTY };
-    let mut generator = Generator { position, variant, state, us, own, enemy, empty, lions, sink };
+    let lions = if variant.lion_trading { state.set(variant, !us, Set::Lions) } else { Bits::EMPTY };
+    let promotable = state.set(variant, us, Set::Promotable);
+    let mut generator = Generator { position, variant, state, us, own, enemy, empty, lions, promotable, sink };
     generator.riders();
     if !generator.sink.is_full() {
         generator.special_pieces();
@@ -227,21 +246,19 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
     #[inline(always)]
     fn riders(&mut self) {
         let zone: Bits<W> = self.variant.zone[self.us.index()].narrow();
-        let promotable: Bits<W> = self.state.promotable[self.us.index()].narrow();
         // Moves looked at one by one: of pieces that start here, and to squares there.
         let (single_from, single_to) = match self.variant.rules.promotion {
             Promotion::None => (Bits::EMPTY, self.lions),
             Promotion::FirstCapture if S::COUNTS => (Bits::EMPTY, self.lions),
             Promotion::FirstCapture => (Bits::EMPTY, self.lions.or(self.enemy)),
-            _ if promotable.is_empty() => (Bits::EMPTY, self.lions),
-            _ => (zone.and(promotable), self.lions.or(zone)),
+            _ if self.promotable.is_empty() => (Bits::EMPTY, self.lions),
+            _ => (zone.and(self.promotable), self.lions.or(zone)),
         };
         let variant = self.variant;
-        for (index, rider) in variant.riders.iter().enumerate() {
+        for (rider, set) in variant.riders.iter().zip(self.state.riders::<W>(variant, self.us)) {
             if self.sink.is_full() {
                 return;
             }
-            let set = self.state.rider::<W>(self.us, variant.riders.len(), index);
             if set.is_empty() {
                 continue;
             }
@@ -267,23 +284,38 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
 
     #[inline(always)]
     fn slide<const UP: bool>(&mut self, set: Bits<W>, source: Bits<W>, shift: i32, range: u8, single_to: Bits<W>) {
+        let own = self.own;
+        let next = |front: Bits<W>| {
+            let movable = front.and(source);
+            let moved = if UP { movable.up(shift as u32) } else { movable.down(-shift as u32) };
+            moved.without(own)
+        };
+        if S::COUNTS {
+            let mut front = next(set);
+            let mut reached = front;
+            for _ in 1..range {
+                front = front.without(self.enemy);
+                if front.is_empty() {
+                    break;
+                }
+                front = next(front);
+                reached = reached.or(front);
+            }
+            if reached.and(single_to).is_empty() {
+                return self.sink.add(reached.count());
+            }
+        }
         let mut front = set;
         let mut back = 0;
         for _ in 0..range {
-            let movable = front.and(source);
-            let moved = if UP { movable.up(shift as u32) } else { movable.down(-shift as u32) };
-            front = moved.without(self.own);
+            front = next(front);
             if front.is_empty() {
                 break;
             }
             back += shift;
             let single = front.and(single_to);
-            if single.is_empty() {
-                self.sink.many(front, back);
-            } else {
-                self.sink.many(front.without(single_to), back);
-                single.for_each(|to| self.emit(Move::plain(Square::new((to.index() as i32 - back) as usize), to)));
-            }
+            self.sink.many(front.without(single), back);
+            single.for_each(|to| self.emit(Move::plain(Square::new((to.index() as i32 - back) as usize), to)));
             front = front.without(self.enemy);
         }
     }
@@ -294,7 +326,7 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         if self.lions.has(mv.to()) && !self.position.lion_trade_allows(mv) {
             return;
         }
-        if !self.state.promotable[self.us.index()].has(mv.from()) {
+        if !self.promotable.has(mv.from()) {
             return self.sink.one(mv);
         }
         let (plain, promoting) = promotion_choices(self.position, self.us, mv);
@@ -311,7 +343,7 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         if !self.lions.is_empty() && !self.position.lion_trade_allows(mv) {
             return;
         }
-        let can_promote = self.state.promotable[self.us.index()].has(mv.from());
+        let can_promote = self.promotable.has(mv.from());
         let (plain, promoting) =
             if can_promote { promotion_choices(self.position, self.us, mv) } else { (true, false) };
         if plain {
@@ -323,7 +355,7 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
     }
 
     fn special_pieces(&mut self) {
-        let pieces: Bits<W> = self.state.special[self.us.index()].narrow();
+        let pieces: Bits<W> = self.state.set(self.variant, self.us, Set::Special);
         let variant = self.variant;
         pieces.for_each(|from| {
             let kind = self.position.piece_at(from).expect("special pieces stand on their squares").kind;
@@ -354,21 +386,29 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
             let near: Bits<W> = self.variant.neighbours[from.index()].narrow();
             plain = plain.or(self.variant.two_steps[from.index()].narrow());
             passes = !near.and(self.empty).is_empty();
-            near.and(self.enemy).for_each(|first| self.lion_way(from, first));
+            let steps = &self.variant.steps[from.index()];
+            for (direction, first) in steps.iter().enumerate() {
+                if let Some(first) = first.filter(|&first| self.enemy.has(first)) {
+                    self.lion_way(from, direction, first);
+                }
+            }
         }
         for direction in (0..8).filter(|&d| powers.lines[d] > 0) {
             passes |= self.line(from, direction, powers.lines[direction], powers.lion, &mut plain);
         }
-        plain.without(self.own).for_each(|to| self.emit(Move::plain(from, to)));
+        let plain = plain.without(self.own);
+        if self.promotable.has(from) || !plain.and(self.lions).is_empty() {
+            plain.for_each(|to| self.emit(Move::plain(from, to)));
+        } else {
+            self.sink.fan(from, plain);
+        }
         if passes {
             self.sink.one(Move::plain(from, from));
         }
     }
 
     /// A lion captures on the neighbour `first` and goes back or on.
-    fn lion_way(&mut self, from: Square, first: Square) {
-        let (right, forward) = self.variant.board.offset(from, first, Color::Black);
-        let direction = crate::geometry::direction_of(right, forward);
+    fn lion_way(&mut self, from: Square, direction: usize, first: Square) {
         self.emit_way(Move::with_way(from, from, direction, true, false));
         let near: Bits<W> = self.variant.neighbours[first.index()].narrow();
         near.without(self.own).for_each(|to| self.emit_way(Move::with_way(from, to, direction, true, false)));
@@ -379,7 +419,7 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
     fn line(&mut self, from: Square, direction: usize, steps: u8, lion: bool, plain: &mut Bits<W>) -> bool {
         // Directions of moves are absolute, those of powers are the owner's.
         let direction = if self.us == Color::Black { direction } else { (direction + 4) % 8 };
-        let next = |square: Option<Square>| square.and_then(|s| self.variant.board.neighbour(s, direction));
+        let next = |square: Option<Square>| square.and_then(|s| self.variant.steps[s.index()][direction]);
         let first = next(Some(from));
         let second = next(first);
         let third = if steps > 2 { next(second) } else { None };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::geometry::{Color, Square};
-use crate::position::Position;
+use crate::position::{Position, Set};
 use crate::rules::{BareAgainstMany, BareKing, BareRebare, Stalemate};
 
 /// Why a game ended.
@@ -86,8 +86,7 @@ impl Position {
     ///
     /// Not here: no legal move ([`Position::outcome_with_moves`]), repetition and the limit of plies (`Game`).
     pub fn outcome(&self) -> Option<Outcome> {
-        let royals = |color: Color| !self.state.royal_squares[color.index()].is_empty();
-        match (royals(Color::Black), royals(Color::White)) {
+        match (self.has_royal(Color::Black), self.has_royal(Color::White)) {
             (true, false) => return Some(Outcome::win(Color::Black, Reason::RoyalCaptured)),
             (false, true) => return Some(Outcome::win(Color::White, Reason::RoyalCaptured)),
             (false, false) => return None,
@@ -121,7 +120,7 @@ impl Position {
 
     fn count_live(&self, color: Color, up_to: usize, counts: impl Fn(Square, usize) -> bool) -> usize {
         let mut found = 0;
-        self.state.occupied[color.index()].for_each(|square| {
+        self.set(color, Set::Occupied).for_each(|square| {
             if found <= up_to {
                 let kind = self.piece_at(square).expect("occupied").kind.index();
                 let rules = &self.variant.kind_rules[kind];
@@ -135,7 +134,7 @@ impl Position {
     /// Whether a side has one live piece, a royal.
     fn is_bare(&self, color: Color) -> bool {
         // Dead pieces are few; with many pieces there is nothing to count.
-        self.royal_count(color) == 1 && self.piece_count(color) <= 24 && self.live_pieces(color, 1) == 1
+        self.piece_count(color) <= 24 && self.royal_count(color) == 1 && self.live_pieces(color, 1) == 1
     }
 
     /// A bare side loses; it may be given one move to bare the other. Source: Wikipedia's sho shogi article; the

@@ -18,22 +18,31 @@ pub struct Position {
     pub(crate) state: State,
 }
 
+/// Sets of squares that a position keeps besides those of the riders.
+#[derive(Clone, Copy)]
+pub(crate) enum Set {
+    Occupied,
+    /// Pieces that can promote.
+    Promotable,
+    /// Pieces that move piece by piece.
+    Special,
+    /// Lions for the rules of lion trading.
+    Lions,
+    Royals,
+}
+
+impl Set {
+    pub(crate) const COUNT: usize = 5;
+}
+
 /// All of a position that moves change.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// [`Piece::code`] by square, 0 where empty.
     pub(crate) board: [u8; MAX_SQUARES],
-    /// For each colour and rider the squares of the ordinary pieces that move so; `words` words each.
-    pub(crate) riders: Box<[u64]>,
-    pub(crate) occupied: [BigBits; 2],
-    /// Pieces that can promote, by colour.
-    pub(crate) promotable: [BigBits; 2],
-    /// Pieces that move piece by piece, by colour.
-    pub(crate) special: [BigBits; 2],
-    /// Lions for the rules of lion trading, by colour.
-    pub(crate) lions: [BigBits; 2],
-    pub(crate) pieces: [u16; 2],
-    pub(crate) royal_squares: [BigBits; 2],
+    /// For each colour the sets of squares named by [`Set`] and then, for each rider, the squares of the ordinary
+    /// pieces that move so; `words` words a set.
+    sets: Box<[u64]>,
     pub(crate) side: Color,
     pub(crate) ban: Option<Square>,
     pub(crate) hash: u64,
@@ -89,13 +98,7 @@ impl Position {
         let fields = sfen::read(variant, text)?;
         let mut state = State {
             board: [0; MAX_SQUARES],
-            riders: vec![0; 2 * variant.riders.len() * variant.words].into_boxed_slice(),
-            occupied: [BigBits::EMPTY; 2],
-            promotable: [BigBits::EMPTY; 2],
-            special: [BigBits::EMPTY; 2],
-            lions: [BigBits::EMPTY; 2],
-            pieces: [0; 2],
-            royal_squares: [BigBits::EMPTY; 2],
+            sets: vec![0; 2 * variant.sets_per_color() * variant.words].into_boxed_slice(),
             side: fields.side,
             ban: fields.ban,
             hash: 0,
@@ -163,14 +166,34 @@ impl Position {
         self.state.ply
     }
 
+    /// The words of one of a side's sets.
+    fn words(&self, color: Color, set: Set) -> &[u64] {
+        let words = self.variant.words;
+        let start = (color.index() * self.variant.sets_per_color() + set as usize) * words;
+        &self.state.sets[start..start + words]
+    }
+
+    pub(crate) fn set(&self, color: Color, set: Set) -> BigBits {
+        BigBits::widen(self.words(color, set))
+    }
+
+    /// Number of squares in one of a side's sets.
+    pub(crate) fn set_count(&self, color: Color, set: Set) -> usize {
+        self.words(color, set).iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// Number of pieces a side has.
     pub fn piece_count(&self, color: Color) -> usize {
-        self.state.pieces[color.index()] as usize
+        self.set_count(color, Set::Occupied)
+    }
+
+    pub(crate) fn has_royal(&self, color: Color) -> bool {
+        self.words(color, Set::Royals).iter().any(|&word| word != 0)
     }
 
     /// Number of royal pieces a side has.
     pub fn royal_count(&self, color: Color) -> usize {
-        self.state.royal_squares[color.index()].count()
+        self.set_count(color, Set::Royals)
     }
 
     /// Number of pieces of one kind a side has. Counts the board.
@@ -225,18 +248,23 @@ impl Position {
                 }
             }
         }
-        state.take(variant, moved, from);
-        undo.taken = state.board[to.index()];
-        if undo.taken != 0 {
-            state.take(variant, undo.taken, to);
-            if is_lion(variant, undo.taken) {
-                lion_taken = Some(to);
+        if from != to {
+            undo.taken = state.board[to.index()];
+            if undo.taken != 0 {
+                state.take(variant, undo.taken, to);
+                if is_lion(variant, undo.taken) {
+                    lion_taken = Some(to);
+                }
             }
         }
-        let placed = if mv.promotes() { promoted_code(variant, moved) } else { moved };
-        state.put(variant, placed, to);
-        let bans = variant.rules.counter_strike != CounterStrike::None && !is_lion(variant, moved);
-        state.ban = lion_taken.filter(|_| bans);
+        if mv.promotes() {
+            state.take(variant, moved, from);
+            state.put(variant, promoted_code(variant, moved), to);
+        } else {
+            state.shift(variant, moved, from, to);
+        }
+        state.ban =
+            lion_taken.filter(|_| variant.rules.counter_strike != CounterStrike::None && !is_lion(variant, moved));
         state.hash ^= ban_key(state.ban);
         state.side = !state.side;
         state.ply += 1;
@@ -251,11 +279,15 @@ impl Position {
         let Position { variant, state } = self;
         let mv = undo.mv;
         let (from, to) = (mv.from(), mv.to());
-        state.take(variant, state.board[to.index()], to);
+        if mv.promotes() {
+            state.take(variant, state.board[to.index()], to);
+            state.put(variant, undo.moved, from);
+        } else {
+            state.shift(variant, undo.moved, to, from);
+        }
         if undo.taken != 0 {
             state.put(variant, undo.taken, to);
         }
-        state.put(variant, undo.moved, from);
         if mv.has_way() {
             for (code, square) in undo.on_the_way.into_iter().zip(mv.on_the_way(variant.board)) {
                 if let (Some(square), true) = (square, code != 0) {
@@ -285,50 +317,48 @@ impl State {
     #[inline]
     fn put(&mut self, variant: &Variant, code: u8, square: Square) {
         self.board[square.index()] = code;
-        self.toggle::<1>(variant, code, square);
+        self.toggle(variant, code, square);
     }
 
     /// Takes a piece off its square.
     #[inline]
     fn take(&mut self, variant: &Variant, code: u8, square: Square) {
         self.board[square.index()] = 0;
-        self.toggle::<{ u16::MAX }>(variant, code, square);
+        self.toggle(variant, code, square);
     }
 
-    /// Everything that changes with a piece on a square; adds `CHANGE` to the counts.
+    /// Moves a piece to an empty square, or to its own.
     #[inline]
-    fn toggle<const CHANGE: u16>(&mut self, variant: &Variant, code: u8, square: Square) {
-        let piece = Piece::from_code(code).expect("only pieces are put and taken");
-        let (color, kind) = (piece.color.index(), piece.kind.index());
-        let rules = &variant.kind_rules[kind];
-        let powers = &variant.powers[kind];
-        self.hash ^= piece_key(code, square);
-        self.occupied[color].toggle(square);
-        self.pieces[color] = self.pieces[color].wrapping_add(CHANGE);
-        let (word, bit) = (square.index() / 64, 1 << (square.index() % 64));
-        let first = color * variant.riders.len();
-        for &rider in &powers.riders {
-            self.riders[(first + rider as usize) * variant.words + word] ^= bit;
-        }
-        if rules.promotes_to.is_some() {
-            self.promotable[color].toggle(square);
-        }
-        if powers.special {
-            self.special[color].toggle(square);
-        }
-        if rules.lion_trade {
-            self.lions[color].toggle(square);
-        }
-        if rules.royal {
-            self.royal_squares[color].toggle(square);
+    fn shift(&mut self, variant: &Variant, code: u8, from: Square, to: Square) {
+        self.board[from.index()] = 0;
+        self.board[to.index()] = code;
+        self.hash ^= piece_key(code, from) ^ piece_key(code, to);
+        let (from, to) = (from.index(), to.index());
+        for &set in &variant.sets_of_code[code as usize] {
+            self.sets[set as usize + from / 64] ^= 1 << (from % 64);
+            self.sets[set as usize + to / 64] ^= 1 << (to % 64);
         }
     }
 
-    /// The squares of a side's pieces that move as this rider.
+    /// Everything that changes with a piece on a square.
+    #[inline]
+    fn toggle(&mut self, variant: &Variant, code: u8, square: Square) {
+        self.hash ^= piece_key(code, square);
+        for &set in &variant.sets_of_code[code as usize] {
+            self.sets[set as usize + square.index() / 64] ^= 1 << (square.index() % 64);
+        }
+    }
+
     #[inline(always)]
-    pub(crate) fn rider<const W: usize>(&self, color: Color, riders: usize, rider: usize) -> Bits<W> {
-        let start = (color.index() * riders + rider) * W;
-        Bits::load(&self.riders[start..start + W])
+    pub(crate) fn set<const W: usize>(&self, variant: &Variant, color: Color, set: Set) -> Bits<W> {
+        Bits::load(&self.sets[(color.index() * variant.sets_per_color() + set as usize) * W..])
+    }
+
+    /// For each rider the squares of a side's pieces that move so.
+    #[inline(always)]
+    pub(crate) fn riders<const W: usize>(&self, variant: &Variant, color: Color) -> impl Iterator<Item = Bits<W>> {
+        let start = (color.index() * variant.sets_per_color() + Set::COUNT) * W;
+        self.sets[start..].chunks_exact(W).map(Bits::load)
     }
 }
 

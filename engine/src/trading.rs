@@ -6,7 +6,7 @@
 use crate::attacks::Change;
 use crate::geometry::Square;
 use crate::moves::Move;
-use crate::position::Position;
+use crate::position::{Position, Set};
 use crate::rules::{BridgeCapture, CounterStrike, LionAtDistance};
 
 impl Position {
@@ -14,7 +14,7 @@ impl Position {
     pub(crate) fn lion_trade_allows(&self, mv: Move) -> bool {
         let variant = &*self.variant;
         let us = self.state.side;
-        let lions = &self.state.lions[(!us).index()];
+        let lions = self.set(!us, Set::Lions);
         if lions.is_empty() {
             return true;
         }
@@ -24,7 +24,7 @@ impl Position {
         if !victims.iter().flatten().any(|&square| lions.has(square)) {
             return true;
         }
-        let lion_moves = self.state.lions[us.index()].has(from);
+        let lion_moves = self.set(us, Set::Lions).has(from);
         victims.into_iter().flatten().filter(|&square| lions.has(square)).all(|lion| {
             if lion_moves { self.lion_may_take_lion(mv, first, lion) } else { self.counter_strike_allows(mv, lion) }
         })

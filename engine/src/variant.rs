@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::bitboard::BigBits;
 use crate::compile;
 use crate::error::VariantError;
-use crate::geometry::{Board, Color};
-use crate::piece::PieceKind;
+use crate::geometry::{Board, Color, Square};
+use crate::piece::{Piece, PieceKind};
+use crate::position::Set;
 use crate::rules::{BareKing, MustAnswerCheck, Rules};
 
 /// The built-in variant files by name.
@@ -139,6 +140,10 @@ pub struct Variant {
     pub(crate) kind_rules: Vec<KindRules>,
     pub(crate) powers: Vec<Powers>,
     pub(crate) riders: Vec<Rider>,
+    /// By [`Piece::code`]: the first words of a position's sets that the piece belongs to.
+    pub(crate) sets_of_code: Vec<Box<[u16]>>,
+    /// The neighbours of each square in the eight absolute directions.
+    pub(crate) steps: Vec<[Option<Square>; 8]>,
     /// Unlimited slides in the eight directions, clockwise from straight ahead: what special pieces move by.
     pub(crate) directions: Vec<Rider>,
     pub(crate) lines: Vec<Line>,
@@ -302,6 +307,32 @@ impl Variant {
     /// A hexadecimal number that changes with anything that changes the game: board, start, moves, rules.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// Number of sets of squares that a position keeps for each side.
+    pub(crate) fn sets_per_color(&self) -> usize {
+        Set::COUNT + self.riders.len()
+    }
+
+    /// Fills `sets_of_code` from the other tables.
+    pub(crate) fn index_sets(&mut self) {
+        let of_code = |code: u8| {
+            let Some(piece) = Piece::from_code(code) else { return Box::default() };
+            let Some(rules) = self.kind_rules.get(piece.kind.index()) else { return Box::default() };
+            let powers = &self.powers[piece.kind.index()];
+            let own = [
+                (true, Set::Occupied),
+                (rules.promotes_to.is_some(), Set::Promotable),
+                (powers.special, Set::Special),
+                (rules.lion_trade, Set::Lions),
+                (rules.royal, Set::Royals),
+            ];
+            let own = own.into_iter().filter(|(member, _)| *member).map(|(_, set)| set as usize);
+            let riders = powers.riders.iter().map(|&rider| Set::COUNT + rider as usize);
+            let first = piece.color.index() * self.sets_per_color();
+            own.chain(riders).map(|set| ((first + set) * self.words) as u16).collect()
+        };
+        self.sets_of_code = (0..=u8::MAX).map(of_code).collect();
     }
 
     pub(crate) fn compute_fingerprint(&self) -> String {
