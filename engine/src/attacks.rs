@@ -57,23 +57,14 @@ pub(crate) fn hook_targets<const W: usize>(
     reached
 }
 
-/// How the board differs from the position's after a move that has not been played.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Change {
-    /// Squares that are empty.
-    pub(crate) gone: [Option<Square>; 3],
-    /// Where the mover stands: a piece of the side that is not asked about.
-    pub(crate) mover: Option<Square>,
-}
-
 impl Position {
     /// Whether a piece of `by` could capture on `square` if an enemy stood there. Nothing about lion trading.
     pub fn is_attacked(&self, square: Square, by: Color) -> bool {
-        self.is_attacked_after(square, by, Change::default())
+        self.is_attacked_without(square, by, [None; 3])
     }
 
-    /// The same on the changed board.
-    pub(crate) fn is_attacked_after(&self, square: Square, by: Color, change: Change) -> bool {
+    /// The same on the board without what stands on the squares of `gone`.
+    pub(crate) fn is_attacked_without(&self, square: Square, by: Color, gone: [Option<Square>; 3]) -> bool {
         let variant = &*self.variant;
         let state = &self.state;
         for line in &variant.lines {
@@ -82,11 +73,7 @@ impl Position {
             for distance in 1..=line.room[by.index()][square.index()] {
                 at -= step;
                 let code = state.board[at as usize];
-                let here = Some(Square::new(at as usize));
-                if change.mover == here {
-                    break;
-                }
-                if code == 0 || change.gone.contains(&here) {
+                if code == 0 || gone.contains(&Some(Square::new(at as usize))) {
                     continue;
                 }
                 let piece = Piece::from_code(code).expect("not empty");
@@ -98,16 +85,15 @@ impl Position {
         }
         let mut attacked = false;
         self.set(by, Set::Special).for_each(|from| {
-            let stands = change.mover != Some(from) && !change.gone.contains(&Some(from));
-            if !attacked && from != square && stands {
-                attacked = self.special_attacks(square, by, from, change);
+            if !attacked && from != square && !gone.contains(&Some(from)) {
+                attacked = self.special_attacks(square, by, from, gone);
             }
         });
         attacked
     }
 
     /// Whether the special piece of `by` on `from` could capture on `square` by something other than a plain slide.
-    fn special_attacks(&self, square: Square, by: Color, from: Square, change: Change) -> bool {
+    fn special_attacks(&self, square: Square, by: Color, from: Square, gone: [Option<Square>; 3]) -> bool {
         let variant = &*self.variant;
         let kind = self.piece_at(from).expect("special pieces stand on their squares").kind;
         let powers = &variant.powers[kind.index()];
@@ -125,10 +111,9 @@ impl Position {
         }
         if powers.hooks.contains(&true) {
             let mut occupied = self.set(Color::Black, Set::Occupied).or(self.set(Color::White, Set::Occupied));
-            for gone in change.gone.into_iter().flatten() {
+            for gone in gone.into_iter().flatten() {
                 occupied = occupied.without(BigBits::from_squares([gone]));
             }
-            occupied = occupied.or(BigBits::from_squares(change.mover));
             let empty = Bits([u64::MAX; MAX_WORDS]).without(occupied);
             return hook_targets(variant, powers.hooks, by, from, empty).has(square);
         }
@@ -152,13 +137,14 @@ impl Position {
                 }
             }
         }
-        variant.powers[piece.kind.index()].special && self.special_attacks(square, piece.color, from, Change::default())
+        variant.powers[piece.kind.index()].special && self.special_attacks(square, piece.color, from, [None; 3])
     }
 
-    /// Whether any royal of `color` could be captured by the other side. Nothing about lion trading.
+    /// Whether the last royal of `color` could be captured by the other side. A side with two royals is not in check.
+    /// Nothing about lion trading.
     pub fn in_check(&self, color: Color) -> bool {
-        let mut attacked = false;
-        self.royals(color, |square| attacked |= self.is_attacked(square, !color));
+        let mut attacked = self.royal_count(color) == 1;
+        self.royals(color, |square| attacked = attacked && self.is_attacked(square, !color));
         attacked
     }
 

@@ -260,10 +260,11 @@ fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<V
         two_steps: squares().map(|square| around(square, 2)).collect(),
         lion_trading,
         sets_of_code: Vec::new(),
+        hash_codes: Vec::new(),
         steps: squares().map(|square| std::array::from_fn(|d| board.neighbour(square, d))).collect(),
         fingerprint: String::new(),
     };
-    variant.index_sets();
+    variant.index_codes();
     variant.fingerprint = variant.compute_fingerprint();
     for text in std::iter::once(&spec.start).chain(spec.positions.values()) {
         match sfen::read(&variant, text.get_ref()) {

@@ -142,7 +142,8 @@ impl Position {
         Piece::from_code(self.state.board[square.index()])
     }
 
-    /// A number that two positions share when board, side to move and lion-ban square are the same.
+    /// A number that two positions share when board, side to move and lion-ban square are the same; under
+    /// `repetition_by_type` pieces that move and promote alike are.
     pub fn hash(&self) -> u64 {
         self.state.hash
     }
@@ -214,7 +215,7 @@ impl Position {
     pub(crate) fn quiet_key_after(&self, mv: Move) -> Option<u64> {
         let (from, to) = (mv.from(), mv.to());
         let quiet = !mv.has_way() && !mv.promotes() && mv.dropped().is_none();
-        let code = self.state.board[from.index()];
+        let code = self.variant.hash_codes[self.state.board[from.index()] as usize];
         (quiet && (from == to || self.state.board[to.index()] == 0))
             .then(|| self.state.hash ^ ban_key(self.state.ban) ^ SIDE_KEY ^ piece_key(code, from) ^ piece_key(code, to))
     }
@@ -332,7 +333,8 @@ impl State {
     fn shift(&mut self, variant: &Variant, code: u8, from: Square, to: Square) {
         self.board[from.index()] = 0;
         self.board[to.index()] = code;
-        self.hash ^= piece_key(code, from) ^ piece_key(code, to);
+        let key_code = variant.hash_codes[code as usize];
+        self.hash ^= piece_key(key_code, from) ^ piece_key(key_code, to);
         let (from, to) = (from.index(), to.index());
         for &set in &variant.sets_of_code[code as usize] {
             self.sets[set as usize + from / 64] ^= 1 << (from % 64);
@@ -343,7 +345,7 @@ impl State {
     /// Everything that changes with a piece on a square.
     #[inline]
     fn toggle(&mut self, variant: &Variant, code: u8, square: Square) {
-        self.hash ^= piece_key(code, square);
+        self.hash ^= piece_key(variant.hash_codes[code as usize], square);
         for &set in &variant.sets_of_code[code as usize] {
             self.sets[set as usize + square.index() / 64] ^= 1 << (square.index() % 64);
         }

@@ -181,6 +181,8 @@ pub struct Rules {
     pub check_may_repeat: bool,
     /// The lion ban is not part of the position for repetition.
     pub repetition_ignores_ban: bool,
+    /// Pieces that move and promote alike are the same for repetition, whatever they were before their promotion.
+    pub repetition_by_type: bool,
     /// A side with nothing but a royal.
     pub bare_king: BareKing,
     /// A bared royal against several pieces.
@@ -217,6 +219,7 @@ impl Default for Rules {
             no_instigator: NoInstigator::Draw,
             check_may_repeat: false,
             repetition_ignores_ban: false,
+            repetition_by_type: false,
             bare_king: BareKing::None,
             bare_against_many: BareAgainstMany::Win,
             bare_immediate_rebare: BareRebare::Ignored,

@@ -3,7 +3,6 @@
 //! Rules R1 to R6 of the documentation of chu shogi, after the regulations of the Japanese Chu Shogi Association and
 //! Wikipedia's article.
 
-use crate::attacks::Change;
 use crate::geometry::Square;
 use crate::moves::Move;
 use crate::position::{Position, Set};
@@ -61,21 +60,23 @@ impl Position {
         }
     }
 
-    /// Whether, after `mv`, the other side could capture on the square of the captured lion. Pieces behind the mover
-    /// count, and so do royals.
+    /// Whether the other side could capture on the square of the captured lion at the moment `mv` captures it: the mover
+    /// and what it took before are off the board, what it takes after is not. Pieces behind the mover count, and so do
+    /// royals.
     fn is_protected(&self, mv: Move, lion: Square) -> bool {
-        let (from, to) = (mv.from(), mv.to());
         let [first, second] = mv.on_the_way(self.variant.board);
+        let before = match lion {
+            lion if first == Some(lion) => [None, None],
+            lion if second == Some(lion) => [first, None],
+            _ => [first, second],
+        };
         let minor_protects = |square: Square| {
             let piece = self.piece_at(square).expect("captured pieces stand on their squares");
             self.variant.kind_rules[piece.kind.index()].minor && self.piece_attacks(square, lion)
         };
-        if self.variant.rules.captured_minor_still_protects
-            && [first, second].into_iter().flatten().any(|square| square != lion && minor_protects(square))
-        {
+        if self.variant.rules.captured_minor_still_protects && before.into_iter().flatten().any(minor_protects) {
             return true;
         }
-        let gone = [(from != to).then_some(from), first, second];
-        self.is_attacked_after(lion, !self.state.side, Change { gone, mover: Some(to) })
+        self.is_attacked_without(lion, !self.state.side, [Some(mv.from()), before[0], before[1]])
     }
 }

@@ -92,8 +92,8 @@ impl Position {
             }
             Some(_) => {}
         }
-        if squares.windows(2).any(|pair| !between.is_empty() && board.distance(pair[0], pair[1]) > 2) {
-            return fail("", "a way of several steps has squares that are not near each other".to_string());
+        if !between.is_empty() && !self.can_walk(from, between, to) {
+            return fail("", "the piece does not move over these squares".to_string());
         }
         let mut taken: Vec<Square> = between
             .iter()
@@ -117,6 +117,24 @@ impl Position {
             None if promotes => fail(rest, "the piece cannot promote with this move".to_string()),
             None => fail("", "the piece must promote with this move: add `+`".to_string()),
         }
+    }
+
+    /// Whether a way over the squares `between` is one of several steps that the piece on `from` has.
+    fn can_walk(&self, from: Square, between: &[Square], to: Square) -> bool {
+        let Some(piece) = self.piece_at(from) else { return false };
+        let powers = &self.variant.powers[piece.kind.index()];
+        let near = |a: Square, b: Square| self.variant.board.distance(a, b) <= 1;
+        if powers.lion && matches!(between, &[via] if via != from && near(from, via) && near(via, to)) {
+            return true;
+        }
+        (0..8).any(|direction| {
+            let steps = powers.lines[(direction + 4 * piece.color.index()) % 8] as usize;
+            let step = |square: &Square| self.variant.steps[square.index()][direction];
+            let line: Vec<Square> = std::iter::successors(step(&from), step).take(steps).collect();
+            // Back to the start only from the first square: no steps are left further out.
+            let back = to != from || between == line.get(..1).unwrap_or_default();
+            steps > 0 && back && between.iter().chain([&to]).all(|square| line.contains(square) || *square == from)
+        })
     }
 
     fn why_not(&self, from: Square, to: Square) -> String {

@@ -142,6 +142,8 @@ pub struct Variant {
     pub(crate) riders: Vec<Rider>,
     /// By [`Piece::code`]: the first words of a position's sets that the piece belongs to.
     pub(crate) sets_of_code: Vec<Box<[u16]>>,
+    /// By [`Piece::code`]: the code that stands for it in hashes.
+    pub(crate) hash_codes: Vec<u8>,
     /// The neighbours of each square in the eight absolute directions.
     pub(crate) steps: Vec<[Option<Square>; 8]>,
     /// Unlimited slides in the eight directions, clockwise from straight ahead: what special pieces move by.
@@ -314,8 +316,8 @@ impl Variant {
         Set::COUNT + self.riders.len()
     }
 
-    /// Fills `sets_of_code` from the other tables.
-    pub(crate) fn index_sets(&mut self) {
+    /// Fills the tables by code from the others.
+    pub(crate) fn index_codes(&mut self) {
         let of_code = |code: u8| {
             let Some(piece) = Piece::from_code(code) else { return Box::default() };
             let Some(rules) = self.kind_rules.get(piece.kind.index()) else { return Box::default() };
@@ -333,6 +335,16 @@ impl Variant {
             own.chain(riders).map(|set| ((first + set) * self.words) as u16).collect()
         };
         self.sets_of_code = (0..=u8::MAX).map(of_code).collect();
+        self.hash_codes = (0..=u8::MAX).map(|code| self.hash_code(code)).collect();
+    }
+
+    fn hash_code(&self, code: u8) -> u8 {
+        let piece = Piece::from_code(code).filter(|piece| piece.kind.index() < self.kinds.len());
+        let Some(piece) = piece.filter(|_| self.rules.repetition_by_type) else { return code };
+        let kind = &self.kinds[piece.kind.index()];
+        let same = |other: &Kind| other.moves_as == kind.moves_as && other.promotes_to == kind.promotes_to;
+        let first = self.kinds.iter().position(same).expect("a kind is like itself");
+        Piece { kind: PieceKind::new(first), ..piece }.code()
     }
 
     pub(crate) fn compute_fingerprint(&self) -> String {

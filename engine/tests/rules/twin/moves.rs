@@ -1,0 +1,288 @@
+//! The twin's moves: straight from the powers of the tables, into a set.
+
+use super::position::{Found, TwinPosition};
+use super::promotion;
+use super::variant::{Power, RoyalCount, Step};
+use std::collections::HashSet;
+
+/// A move as the rules count it: two ways to the same start, end, captures and promotion are one move.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TwinMove {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// Sorted squares, `to` among them when an enemy stands there.
+    pub(crate) captured: Vec<usize>,
+    pub(crate) promote: bool,
+}
+
+impl TwinMove {
+    /// Hands over the turn: ends where it started and takes nothing.
+    pub(crate) fn is_pass(&self) -> bool {
+        self.from == self.to && self.captured.is_empty()
+    }
+}
+
+/// Where a piece can end and what it takes on the way.
+type Ways = HashSet<(usize, Vec<usize>)>;
+
+impl TwinPosition {
+    /// All ends and captures of the piece on `from`, without any rule about lions, promotion or check.
+    fn ways(&self, from: usize) -> Ways {
+        let mut ways = Ways::new();
+        let Some(piece) = self.board[from] else { return ways };
+        let look = |at: usize, step: Step| self.look(piece.white, from, at, step);
+        for power in &self.kind(piece).powers {
+            match power {
+                Power::Slide { dir, most } => slide(&look, from, *dir, *most, &mut ways),
+                Power::Jump(by) => add(&mut ways, &[look(from, *by)]),
+                Power::Hook(dir) => {
+                    slide(&look, from, *dir, i32::MAX, &mut ways);
+                    let mut corner = from;
+                    while let Found::Free(at) = look(corner, *dir) {
+                        corner = at;
+                        slide(&look, corner, (dir.1, -dir.0), i32::MAX, &mut ways);
+                        slide(&look, corner, (-dir.1, dir.0), i32::MAX, &mut ways);
+                    }
+                }
+                Power::RangeOver { dir, over } => range_over(self, from, piece.white, *dir, *over, &mut ways),
+                Power::LineLion { dir, steps } => self.line_lion(&look, from, *dir, *steps, &mut ways),
+                Power::Lion { first, second, jumps } => {
+                    for by in jumps {
+                        add(&mut ways, &[look(from, *by)]);
+                    }
+                    for one in first {
+                        let met = look(from, *one);
+                        add(&mut ways, &[met]);
+                        let Some(at) = met.open() else { continue };
+                        for two in second {
+                            add(&mut ways, &[met, look(at, *two)]);
+                        }
+                    }
+                }
+            }
+        }
+        ways
+    }
+
+    /// The results of a line lion's power, by where it ends.
+    fn line_lion(&self, look: &impl Fn(usize, Step) -> Found, from: usize, dir: Step, steps: i32, ways: &mut Ways) {
+        let on_line = |n: i32| look(from, (dir.0 * n, dir.1 * n));
+        let (start, first, second) = (Found::Free(from), on_line(1), on_line(2));
+        add(ways, &[first, start]);
+        add(ways, &[first]);
+        add(ways, &[second]);
+        add(ways, &[first, second]);
+        if steps < 3 {
+            return;
+        }
+        let third = on_line(3);
+        add(ways, &[second, first]);
+        add(ways, &[third]);
+        add(ways, &[second, third]);
+        add(ways, &[first, second, third]);
+        if self.variant.rules.step_then_jump || matches!(second, Found::Free(_)) {
+            add(ways, &[first, third]);
+        }
+    }
+
+    /// Moves of the piece on `from` before any rule about lions, promotion or check.
+    pub(crate) fn free_moves(&self, from: usize) -> Vec<TwinMove> {
+        self.ways(from).into_iter().map(|(to, captured)| TwinMove { from, to, captured, promote: false }).collect()
+    }
+
+    /// Whether a side could capture on a square: would any of its pieces take an enemy that stands there?
+    pub(crate) fn attacked(&self, square: usize, by_white: bool) -> bool {
+        let mut board = self.clone();
+        let kind = board.board[square].map_or(0, |p| p.kind);
+        board.board[square] = Some(super::TwinPiece { white: !by_white, kind });
+        board
+            .of_side(by_white)
+            .iter()
+            .any(|&(from, _)| board.ways(from).iter().any(|(_, captured)| captured.contains(&square)))
+    }
+
+    /// Whether a side gives check: it threatens to take all that is royal of the other with one move or, by a switch,
+    /// any of it.
+    pub(crate) fn checks(&self, by_white: bool) -> bool {
+        let royals = self.royals(!by_white);
+        let taken = |captured: &Vec<usize>| royals.iter().filter(|at| captured.contains(at)).count();
+        let enough = if self.variant.rules.check_on_any_royal { 1 } else { royals.len().max(1) };
+        self.of_side(by_white).iter().any(|&(from, _)| self.ways(from).iter().any(|(_, way)| taken(way) >= enough))
+    }
+
+    /// Whether the piece on a square could take anything from there if its side were to move. What the rules about
+    /// lions forbid it cannot take.
+    pub(crate) fn could_take_from(&self, square: usize) -> bool {
+        let mut turned = self.clone();
+        turned.white_to_move = !self.white_to_move;
+        turned.ban = None;
+        turned.free_moves(square).iter().any(|mv| !mv.captured.is_empty() && turned.lion_rules_allow(mv))
+    }
+
+    /// The legal moves of one piece, from the board alone.
+    pub(crate) fn moves_from(&self, from: usize) -> HashSet<TwinMove> {
+        let mut legal = HashSet::new();
+        for mv in self.free_moves(from) {
+            if !self.lion_rules_allow(&mv) {
+                continue;
+            }
+            for promote in promotion::choices(self, &mv) {
+                let mv = TwinMove { promote, ..mv.clone() };
+                if self.answers_check(&mv) {
+                    legal.insert(mv);
+                }
+            }
+        }
+        legal
+    }
+
+    /// The legal moves of the side to move, from the board alone. A finished game is not looked at.
+    pub(crate) fn moves(&self) -> HashSet<TwinMove> {
+        self.of_side(self.white_to_move).iter().flat_map(|&(from, _)| self.moves_from(from)).collect()
+    }
+
+    fn answers_check(&self, mv: &TwinMove) -> bool {
+        let rules = &self.variant.rules;
+        if !rules.must_answer_check {
+            return true;
+        }
+        let white = self.white_to_move;
+        let after = self.after(mv);
+        // Not reached in a game with this rule: whose king could be taken has not answered the check.
+        if after.royals(!white).is_empty() {
+            return true;
+        }
+        let only = match rules.royals_counted {
+            RoyalCount::AfterTheMove => after.royals(white),
+            RoyalCount::BeforeTheMove => {
+                let moved = |at: usize| if at == mv.from { mv.to } else { at };
+                self.royals(white).into_iter().map(moved).collect()
+            }
+        };
+        only.len() != 1 || !after.attacked(only[0], !white)
+    }
+
+    /// In how many ways shogiops counts a move: every empty square that two steps may lead over is a way of its own,
+    /// and a pass has no way but over one.
+    pub(crate) fn routes(&self, mv: &TwinMove) -> usize {
+        if mv.captured.iter().any(|&at| at != mv.to) {
+            return 1;
+        }
+        self.quiet_ways(mv).len() + usize::from(!mv.is_pass())
+    }
+
+    /// The empty squares over which two steps lead to the same end.
+    pub(crate) fn quiet_ways(&self, mv: &TwinMove) -> HashSet<usize> {
+        let mut over = HashSet::new();
+        let Some(piece) = self.board[mv.from] else { return over };
+        let look = |at: usize, step: Step| self.look(piece.white, mv.from, at, step);
+        for power in &self.kind(piece).powers {
+            let (first, second) = match power {
+                Power::Lion { first, second, .. } => (first.clone(), second.clone()),
+                Power::LineLion { dir, .. } => (vec![*dir], vec![*dir, (-dir.0, -dir.1)]),
+                _ => continue,
+            };
+            for one in first {
+                let Found::Free(at) = look(mv.from, one) else { continue };
+                if second.iter().any(|two| look(at, *two).open() == Some(mv.to)) {
+                    over.insert(at);
+                }
+            }
+        }
+        over
+    }
+
+    /// The text of a move. Squares taken on the way stand between, the nearest first, and among them the end when the
+    /// piece goes on from there and comes back. Which neighbour a pass is written
+    /// with says nothing, so here it is a tilde.
+    pub(crate) fn usi(&self, mv: &TwinMove) -> String {
+        let square = |at: usize| self.variant.square_text(at);
+        let mut text = square(mv.from);
+        if mv.is_pass() {
+            text.push('~');
+        }
+        let reach = |at: usize| self.variant.distance(mv.from, at);
+        let turns_back = mv.captured.iter().any(|&at| reach(at) > reach(mv.to));
+        let mut via: Vec<usize> = mv.captured.iter().copied().filter(|&at| at != mv.to || turns_back).collect();
+        via.sort_by_key(|&at| reach(at));
+        for at in via {
+            text.push_str(&square(at));
+        }
+        text.push_str(&square(mv.to));
+        if mv.promote {
+            text.push('+');
+        }
+        text
+    }
+
+    /// The squares of a move's text.
+    fn path(&self, text: &str) -> Vec<usize> {
+        let mut path = Vec::new();
+        let squares = text.replace(['~', '+'], "");
+        let mut rest = squares.as_str();
+        while !rest.is_empty() {
+            let length = rest.chars().take_while(char::is_ascii_digit).count() + 1;
+            let (square, after) = rest.split_at(length.min(rest.len()));
+            path.push(self.variant.parse_square(square).unwrap_or_else(|| panic!("no square {square} in {text}")));
+            rest = after;
+        }
+        path
+    }
+
+    /// Whether a text names squares on the way that take nothing and over which two steps would not lead there.
+    pub(crate) fn goes_astray(&self, text: &str) -> bool {
+        let (path, mv) = (self.path(text), self.parse_usi(text));
+        let ways = self.quiet_ways(&mv);
+        let between = &path[1..path.len() - 1];
+        between.iter().any(|at| !mv.captured.contains(at) && !ways.contains(at)) && !text.contains('~')
+    }
+
+    /// Reads a move's text. Nothing is checked but that the squares exist and something stands on the first.
+    pub(crate) fn parse_usi(&self, text: &str) -> TwinMove {
+        let (path, promote) = (self.path(text), text.ends_with('+'));
+        let (from, to) = (path[0], *path.last().expect("two squares"));
+        let mover =
+            self.board[from].unwrap_or_else(|| panic!("{text}: nothing on the first square of {}", self.sfen()));
+        let mut captured: Vec<usize> =
+            path[1..].iter().copied().filter(|&at| self.board[at].is_some_and(|p| p.white != mover.white)).collect();
+        captured.sort_unstable();
+        captured.dedup();
+        TwinMove { from, to, captured, promote }
+    }
+}
+
+/// Adds the result of going over the given squares and stopping on the last, if a piece may stop on all of them.
+fn add(ways: &mut Ways, path: &[Found]) {
+    let Some(stops) = path.iter().map(|found| found.open()).collect::<Option<Vec<usize>>>() else { return };
+    let mut captured: Vec<usize> =
+        path.iter().filter_map(|found| if let Found::Enemy(at) = found { Some(*at) } else { None }).collect();
+    captured.sort_unstable();
+    captured.dedup();
+    let end = *stops.last().expect("a way has an end");
+    ways.insert((end, captured));
+}
+
+fn slide(look: &impl Fn(usize, Step) -> Found, from: usize, dir: Step, most: i32, ways: &mut Ways) {
+    let mut at = from;
+    let mut left = most;
+    while left > 0 {
+        let found = look(at, dir);
+        add(ways, &[found]);
+        let Found::Free(next) = found else { return };
+        at = next;
+        left -= 1;
+    }
+}
+
+fn range_over(position: &TwinPosition, from: usize, white: bool, dir: Step, over: i32, ways: &mut Ways) {
+    let (mut distance, mut passed) = (1, 0);
+    while passed <= over {
+        let found = position.look(white, from, from, (dir.0 * distance, dir.1 * distance));
+        if found == Found::Outside {
+            return;
+        }
+        add(ways, &[found]);
+        passed += i32::from(!matches!(found, Found::Free(_)));
+        distance += 1;
+    }
+}
