@@ -109,6 +109,14 @@ impl Position {
                 return true;
             }
         }
+        for direction in (0..8).filter(|&d| powers.over[d] > 0) {
+            let stands = |at: &Square| self.piece_at(*at).is_some() && !gone.contains(&Some(*at));
+            let between = variant.ray(from, direction, by).take_while(|&at| at != square).filter(stands).count();
+            let on_ray = variant.ray(from, direction, by).any(|at| at == square);
+            if on_ray && between <= powers.over[direction] as usize {
+                return true;
+            }
+        }
         if powers.hooks.contains(&true) {
             let mut occupied = self.set(Color::Black, Set::Occupied).or(self.set(Color::White, Set::Occupied));
             for gone in gone.into_iter().flatten() {

@@ -14,7 +14,7 @@ use crate::piece::{Piece, PieceKind};
 use crate::rules::{CounterStrike, LionAtDistance, Rules};
 use crate::sfen;
 use crate::spec::{MovesSpec, PieceSpec, VariantSpec};
-use crate::variant::{Kind, KindRules, Line, Powers, Rider, Variant};
+use crate::variant::{Kind, KindRules, Line, Powers, Rider, Variant, builtin};
 
 /// The most different slides of all ordinary pieces together.
 const MAX_RIDERS: usize = 256;
@@ -40,19 +40,23 @@ fn join<'a>(names: impl Iterator<Item = &'a String>) -> String {
     names.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
+/// A spec in which nothing is missing.
+struct Whole {
+    spec: VariantSpec,
+    files: Spanned<u8>,
+    ranks: Spanned<u8>,
+    start: Spanned<String>,
+    default_ruleset: Spanned<String>,
+}
+
 pub(crate) fn variant(text: &str, ruleset: Option<&str>) -> Result<Variant, VariantError> {
     let mut issues = Issues { text, found: Vec::new() };
-    let spec: VariantSpec = match toml::from_str(text) {
-        Ok(spec) => spec,
-        Err(error) => {
-            issues.at(error.span().unwrap_or(0..0), error.message().trim().to_string());
-            return Err(VariantError::Invalid(issues.found));
-        }
-    };
-    let default = spec.default_ruleset.get_ref();
+    let Some(whole) = read(&mut issues) else { return Err(VariantError::Invalid(issues.found)) };
+    let spec = &whole.spec;
+    let default = whole.default_ruleset.get_ref();
     let known = || join(spec.rulesets.keys());
     if !spec.rulesets.contains_key(default) {
-        issues.at(spec.default_ruleset.span(), format!("ruleset `{default}` is not defined; there are: {}", known()));
+        issues.at(whole.default_ruleset.span(), format!("ruleset `{default}` is not defined; there are: {}", known()));
         return Err(VariantError::Invalid(issues.found));
     }
     let ruleset = ruleset.unwrap_or(default);
@@ -63,7 +67,7 @@ pub(crate) fn variant(text: &str, ruleset: Option<&str>) -> Result<Variant, Vari
     // Every ruleset is checked, the chosen one is used.
     let mut chosen = None;
     for name in spec.rulesets.keys() {
-        let built = build(&spec, name, &mut issues);
+        let built = build(&whole, name, &mut issues);
         if name == ruleset {
             chosen = built;
         }
@@ -77,7 +81,95 @@ pub(crate) fn variant(text: &str, ruleset: Option<&str>) -> Result<Variant, Vari
     }
 }
 
-fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<Variant> {
+fn parse(issues: &mut Issues<'_>) -> Option<VariantSpec> {
+    toml::from_str(issues.text)
+        .map_err(|error| issues.at(error.span().unwrap_or(0..0), error.message().trim().to_string()))
+        .ok()
+}
+
+/// Reads a file and completes it from the variant it extends.
+fn read(issues: &mut Issues<'_>) -> Option<Whole> {
+    let mut spec = parse(issues)?;
+    if let Some(parent) = spec.extends.clone() {
+        let name = parent.get_ref();
+        let Some(text) = builtin(name) else {
+            let known = Variant::builtin_names().collect::<Vec<_>>().join(", ");
+            issues.at(parent.span(), format!("no built-in variant `{name}`; there are {known}"));
+            return None;
+        };
+        let mut inner = Issues { text, found: Vec::new() };
+        let parent_spec = parse(&mut inner).filter(|spec| spec.extends.is_none());
+        let Some(parent_spec) = parent_spec else {
+            issues.at(parent.span(), format!("`{name}` extends another variant itself"));
+            return None;
+        };
+        inherit(&mut spec, parent_spec, parent.span());
+    }
+    let mut need = |missing: bool, key: &str| {
+        if missing {
+            issues.at(0..0, format!("missing key `{key}`"));
+        }
+    };
+    need(spec.kanji.is_none(), "kanji");
+    need(spec.piece.is_empty(), "piece");
+    need(spec.files.is_none(), "files");
+    need(spec.ranks.is_none(), "ranks");
+    need(spec.start.is_none(), "start");
+    need(spec.default_ruleset.is_none(), "default_ruleset");
+    let whole = (spec.files.clone(), spec.ranks.clone(), spec.start.clone(), spec.default_ruleset.clone());
+    let (Some(files), Some(ranks), Some(start), Some(default_ruleset)) = whole else { return None };
+    Some(Whole { spec, files, ranks, start, default_ruleset })
+}
+
+/// Fills what `spec` does not say from its parent. What comes from there has its place at `place`.
+fn inherit(spec: &mut VariantSpec, parent: VariantSpec, place: Range<usize>) {
+    fn moved<T>(value: Spanned<T>, place: &Range<usize>) -> Spanned<T> {
+        Spanned::new(place.clone(), value.into_inner())
+    }
+    fn fill<T>(own: &mut Option<Spanned<T>>, parent: Option<Spanned<T>>, place: &Range<usize>) {
+        if own.is_none() {
+            *own = parent.map(|value| moved(value, place));
+        }
+    }
+    spec.kanji = spec.kanji.take().or(parent.kanji);
+    if spec.sources.is_empty() {
+        spec.sources = parent.sources;
+    }
+    // Start positions belong to a board and an army; those of the parent are not taken.
+    fill(&mut spec.files, parent.files, &place);
+    fill(&mut spec.ranks, parent.ranks, &place);
+    fill(&mut spec.start, parent.start, &place);
+    fill(&mut spec.default_ruleset, parent.default_ruleset, &place);
+    for (key, value) in parent.rules {
+        spec.rules.entry(key).or_insert(moved(value, &place));
+    }
+    for (name, mut ruleset) in parent.rulesets {
+        ruleset.rules = ruleset.rules.into_iter().map(|(key, value)| (key, moved(value, &place))).collect();
+        ruleset.moves = ruleset.moves.into_iter().map(|(id, value)| (id, moved(value, &place))).collect();
+        ruleset.alternatives = ruleset.alternatives.into_iter().map(|name| moved(name, &place)).collect();
+        spec.rulesets.entry(name).or_insert(ruleset);
+    }
+    for (name, mut alternative) in parent.alternatives {
+        alternative.piece = moved(alternative.piece, &place);
+        alternative.moves = moved(alternative.moves, &place);
+        spec.alternatives.entry(name).or_insert(alternative);
+    }
+    for piece in parent.piece {
+        if spec.piece.iter().all(|own| own.id.get_ref() != piece.id.get_ref()) {
+            spec.piece.push(PieceSpec {
+                id: moved(piece.id, &place),
+                code: piece.code.map(|code| moved(code, &place)),
+                moves: moved(piece.moves, &place),
+                promotes_to: piece.promotes_to.map(|id| moved(id, &place)),
+                mirror: piece.mirror.map(|id| moved(id, &place)),
+                ..piece
+            });
+        }
+    }
+}
+
+fn build(whole: &Whole, ruleset: &str, issues: &mut Issues<'_>) -> Option<Variant> {
+    let spec = &whole.spec;
     let mut side = |given: &Spanned<u8>, what: &str| {
         let value = *given.get_ref();
         if !(3..=MAX_SIDE as u8).contains(&value) {
@@ -85,9 +177,9 @@ fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<V
         }
         value
     };
-    let board = Board { files: side(&spec.files, "files"), ranks: side(&spec.ranks, "ranks") };
+    let board = Board { files: side(&whole.files, "files"), ranks: side(&whole.ranks, "ranks") };
     let rules = resolve_rules(spec, ruleset, issues);
-    let overrides = &spec.rulesets[ruleset].moves;
+    let overrides = overrides(spec, ruleset, issues);
 
     let mut by_id: HashMap<&str, usize> = HashMap::new();
     let mut by_code: HashMap<String, &str> = HashMap::new();
@@ -111,7 +203,7 @@ fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<V
             }
         }
     }
-    for (id, moves) in overrides {
+    for (id, moves) in &overrides {
         if !by_id.contains_key(id.as_str()) {
             issues.at(moves.span(), format!("ruleset `{ruleset}` changes the moves of `{id}`, which is no piece here"));
         }
@@ -233,17 +325,17 @@ fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<V
         && (rules.lion_at_distance != LionAtDistance::Free || rules.counter_strike != CounterStrike::None);
     let mut rulesets: Vec<_> =
         spec.rulesets.iter().map(|(name, ruleset)| (name.clone(), ruleset.title.clone())).collect();
-    rulesets.sort_by_key(|(name, _)| name != spec.default_ruleset.get_ref());
+    rulesets.sort_by_key(|(name, _)| name != whole.default_ruleset.get_ref());
     let mut variant = Variant {
         name: spec.name.clone(),
         title: spec.title.clone(),
-        kanji: spec.kanji.clone(),
+        kanji: spec.kanji.clone().unwrap_or_default(),
         sources: spec.sources.clone(),
         ruleset: ruleset.to_string(),
         rulesets,
         board,
         words: board.squares().div_ceil(64),
-        start: spec.start.get_ref().clone(),
+        start: whole.start.get_ref().clone(),
         positions: spec.positions.iter().map(|(name, sfen)| (name.clone(), sfen.get_ref().clone())).collect(),
         lines: lines(board, &kind_movements),
         rules,
@@ -266,10 +358,10 @@ fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<V
     };
     variant.index_codes();
     variant.fingerprint = variant.compute_fingerprint();
-    for text in std::iter::once(&spec.start).chain(spec.positions.values()) {
+    for text in std::iter::once(&whole.start).chain(spec.positions.values()) {
         match sfen::read(&variant, text.get_ref()) {
             Err(error) => issues.at(text.span(), error.to_string()),
-            Ok(fields) if text.get_ref() == spec.start.get_ref() => {
+            Ok(fields) if text.get_ref() == whole.start.get_ref() => {
                 for code in fields.board {
                     if let Some(Piece { color: Color::Black, kind }) = Piece::from_code(code) {
                         variant.kinds[kind.index()].count += 1;
@@ -282,11 +374,11 @@ fn build(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Option<V
     Some(variant)
 }
 
-/// The shared rules with the ruleset's changes.
+/// The default rules with the shared changes and those of the ruleset.
 fn resolve_rules(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> Rules {
-    let mut table = toml::Table::try_from(&spec.rules).expect("rules were read from a table");
-    let mut rules = spec.rules.clone();
-    for (key, value) in &spec.rulesets[ruleset].rules {
+    let mut rules = Rules::default();
+    let mut table = toml::Table::try_from(&rules).expect("rules are a table");
+    for (key, value) in spec.rules.iter().chain(&spec.rulesets[ruleset].rules) {
         let before = table.insert(key.clone(), value.get_ref().clone());
         match Rules::deserialize(table.clone()) {
             Ok(read) => rules = read,
@@ -300,6 +392,25 @@ fn resolve_rules(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> 
         }
     }
     rules
+}
+
+/// The moves that a ruleset changes, by the piece's id: its alternatives, then its own.
+fn overrides(spec: &VariantSpec, ruleset: &str, issues: &mut Issues<'_>) -> BTreeMap<String, Spanned<MovesSpec>> {
+    let ruleset = &spec.rulesets[ruleset];
+    let mut moves = BTreeMap::new();
+    for name in &ruleset.alternatives {
+        match spec.alternatives.get(name.get_ref()) {
+            Some(alternative) => {
+                moves.insert(alternative.piece.get_ref().clone(), alternative.moves.clone());
+            }
+            None => {
+                let known = join(spec.alternatives.keys());
+                issues.at(name.span(), format!("no alternative `{}`; there are: {known}", name.get_ref()));
+            }
+        }
+    }
+    moves.extend(ruleset.moves.iter().map(|(id, spec)| (id.clone(), spec.clone())));
+    moves
 }
 
 /// Names of pieces in the rules must exist.
@@ -316,6 +427,7 @@ fn check_names(rules: &Rules, by_id: &HashMap<&str, usize>, issues: &mut Issues<
 struct Movement {
     slides: Vec<Slide>,
     lion: bool,
+    over: [u8; 8],
     lines: [u8; 8],
     hooks: [bool; 8],
 }
@@ -337,6 +449,8 @@ impl Movement {
         let hooks = slides_of(&spec.hook, "hook");
         let line_directions =
             spec.line_lion.as_ref().map_or_else(Vec::new, |line| slides_of(&line.directions, "directions"));
+        let over_directions =
+            spec.range_over.as_ref().map_or_else(Vec::new, |over| slides_of(&over.directions, "directions"));
         let index = |slide: &Slide| DIRECTIONS.iter().position(|&d| d == (slide.right, slide.forward));
         for slide in &hooks {
             match index(slide) {
@@ -355,17 +469,39 @@ impl Movement {
                 }
             }
         }
-        let none =
-            movement.slides.is_empty() && !movement.lion && movement.lines == [0; 8] && movement.hooks == [false; 8];
-        if none {
-            issues.at(span, "the piece has no move: expected `betza`, `lion`, `line_lion` or `hook`".to_string());
+        if let Some(over) = &spec.range_over {
+            if !(1..=MAX_SIDE as u8).contains(&over.pieces) {
+                issues.at(span.clone(), format!("range_over {} pieces; expected 1 to {MAX_SIDE}", over.pieces));
+            }
+            for slide in &over_directions {
+                match index(slide) {
+                    Some(direction) if slide.range == 1 => movement.over[direction] = over.pieces,
+                    _ => issues.at(span.clone(), format!("directions `{}`: expected single steps", over.directions)),
+                }
+            }
+        }
+        if movement.slides.is_empty() && !movement.is_special() {
+            let expected = "expected `betza`, `lion`, `line_lion`, `range_over` or `hook`";
+            issues.at(span, format!("the piece has no move: {expected}"));
         }
         movement
     }
 
+    /// Whether the piece has a power beyond slides and jumps.
+    fn is_special(&self) -> bool {
+        self.lion || self.over != [0; 8] || self.lines != [0; 8] || self.hooks != [false; 8]
+    }
+
     fn powers(&self, board: Board, riders: &mut Vec<Rider>) -> Powers {
-        let special = self.lion || self.lines != [0; 8] || self.hooks != [false; 8];
-        let mut powers = Powers { lion: self.lion, lines: self.lines, hooks: self.hooks, special, ..Powers::default() };
+        let special = self.is_special();
+        let mut powers = Powers {
+            lion: self.lion,
+            over: self.over,
+            lines: self.lines,
+            hooks: self.hooks,
+            special,
+            ..Powers::default()
+        };
         for slide in &self.slides {
             let offset = (slide.right, slide.forward);
             if special {
@@ -390,10 +526,9 @@ impl Movement {
         let on_board = |right: i8, forward: i8| board.step(square, color, right as i32, forward as i32).is_some();
         self.lion
             || self.slides.iter().any(|slide| on_board(slide.right, slide.forward))
-            || DIRECTIONS
-                .iter()
-                .enumerate()
-                .any(|(d, &(right, forward))| (self.lines[d] > 0 || self.hooks[d]) && on_board(right, forward))
+            || DIRECTIONS.iter().enumerate().any(|(d, &(right, forward))| {
+                (self.lines[d] > 0 || self.over[d] > 0 || self.hooks[d]) && on_board(right, forward)
+            })
     }
 }
 

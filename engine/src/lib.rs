@@ -45,5 +45,5 @@ pub use perft::{divide, perft};
 pub use piece::{Piece, PieceKind};
 pub use position::{Position, Undo};
 pub use rules::*;
-pub use spec::{LineLionSpec, MovesSpec, PieceSpec, RulesetSpec, VariantSpec};
+pub use spec::{AlternativeSpec, LineLionSpec, MovesSpec, PieceSpec, RangeOverSpec, RulesetSpec, VariantSpec};
 pub use variant::{Kind, Variant};

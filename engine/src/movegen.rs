@@ -12,8 +12,9 @@ use crate::attacks::hook_targets;
 use crate::bitboard::{BigBits, Bits};
 use crate::geometry::{Color, Square};
 use crate::moves::Move;
+use crate::piece::PieceKind;
 use crate::position::{Position, Set, State};
-use crate::rules::{MustAnswerCheck, Promotion};
+use crate::rules::{Drops, MustAnswerCheck, Promotion};
 use crate::variant::{Powers, Rider, Variant};
 
 /// Takes generated moves.
@@ -240,6 +241,9 @@ fn generate<const W: usize, S: Sink>(position: &Position, sink: &mut S) {
     if !generator.sink.is_full() {
         generator.special_pieces();
     }
+    if variant.rules.drops != Drops::None && !generator.sink.is_full() {
+        generator.drops();
+    }
 }
 
 impl<const W: usize, S: Sink> Generator<'_, W, S> {
@@ -354,6 +358,24 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         }
     }
 
+    /// Pieces of the reserve on empty squares next to an own piece.
+    fn drops(&mut self) {
+        let variant = self.variant;
+        let near = variant.directions.iter().fold(Bits::<W>::EMPTY, |near, way| near.or(way.step(self.us, self.own)));
+        let zone: Bits<W> = variant.zone[self.us.index()].narrow();
+        for (kind, rules) in variant.kind_rules.iter().enumerate() {
+            let kind = PieceKind::new(kind);
+            if self.position.reserve(self.us, kind) == 0 {
+                continue;
+            }
+            let targets = near.and(self.empty).without(rules.dead[self.us.index()].narrow());
+            targets.for_each(|to| self.sink.one(Move::drop(kind, to)));
+            if rules.promotes_to.is_some() {
+                targets.and(zone).for_each(|to| self.sink.one(Move::drop(kind, to).promoting()));
+            }
+        }
+    }
+
     fn special_pieces(&mut self) {
         let pieces: Bits<W> = self.state.set(self.variant, self.us, Set::Special);
         let variant = self.variant;
@@ -378,6 +400,9 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
                 target.toggle(to);
                 plain = plain.or(target);
             }
+        }
+        for direction in (0..8).filter(|&d| powers.over[d] > 0) {
+            plain = plain.or(self.slide_over(from, direction, powers.over[direction]));
         }
         if powers.hooks.contains(&true) {
             plain = plain.or(hook_targets(self.variant, powers.hooks, self.us, from, self.empty));
@@ -405,6 +430,22 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         if passes {
             self.sink.one(Move::plain(from, from));
         }
+    }
+
+    /// Squares of a slide that passes over up to `pieces` pieces.
+    fn slide_over(&self, from: Square, direction: usize, pieces: u8) -> Bits<W> {
+        let mut reached = Bits::EMPTY;
+        let mut left = pieces;
+        for square in self.variant.ray(from, direction, self.us) {
+            reached.toggle(square);
+            if !self.empty.has(square) {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+            }
+        }
+        reached
     }
 
     /// A lion captures on the neighbour `first` and goes back or on.
@@ -481,6 +522,7 @@ fn promotion_choices(position: &Position, us: Color, mv: Move) -> (bool, bool) {
             (!zone.has(from) && zone.has(to)) || ((zone.has(from) || zone.has(to)) && captures())
         }
     };
+    let chance = chance || position.state.fresh.has(from);
     let left = variant.board.ranks_from_far_edge(to, us);
     let forced = left < rules.forced_ranks;
     (!forced, chance || forced || (left == 0 && rules.second_chance))

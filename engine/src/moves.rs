@@ -35,6 +35,10 @@ impl Move {
         Move(Move::plain(from, to).0 | way)
     }
 
+    pub(crate) const fn drop(kind: PieceKind, to: Square) -> Move {
+        Move(DROP | (kind.index() as u32) << 9 | to.index() as u32)
+    }
+
     #[inline(always)]
     pub(crate) const fn promoting(self) -> Move {
         Move(self.0 | PROMOTE)

@@ -134,13 +134,16 @@ impl Position {
     /// Whether a side has one live piece, a royal.
     fn is_bare(&self, color: Color) -> bool {
         // Dead pieces are few; with many pieces there is nothing to count.
-        self.piece_count(color) <= 24 && self.royal_count(color) == 1 && self.live_pieces(color, 1) == 1
+        self.piece_count(color) <= 24
+            && !self.has_reserve(color)
+            && self.royal_count(color) == 1
+            && self.live_pieces(color, 1) == 1
     }
 
     /// A bare side loses; it may be given one move to bare the other. Source: Wikipedia's sho shogi article; the
     /// exception from other games with a bare-king rule.
     fn bare_loses(&self) -> Option<Outcome> {
-        let bare = |color: Color| self.piece_count(color) == 1;
+        let bare = |color: Color| self.piece_count(color) == 1 && !self.has_reserve(color);
         let rebare = self.variant.rules.bare_immediate_rebare == BareRebare::Draw;
         for color in Color::ALL.into_iter().filter(|&color| bare(color)) {
             if bare(!color) {

@@ -43,6 +43,12 @@ pub(crate) struct State {
     /// For each colour the sets of squares named by [`Set`] and then, for each rider, the squares of the ordinary
     /// pieces that move so; `words` words a set.
     sets: Box<[u64]>,
+    /// Pieces in reserve by [`Piece::code`]; empty where the rules know no drops.
+    pub(crate) reserve: Box<[u8]>,
+    /// Pieces that were put into the promotion zone and have not left it: they may still promote with any move.
+    pub(crate) fresh: BigBits,
+    /// `fresh` before each move played, where the rules know drops.
+    fresh_before: Vec<BigBits>,
     pub(crate) side: Color,
     pub(crate) ban: Option<Square>,
     pub(crate) hash: u64,
@@ -99,6 +105,9 @@ impl Position {
         let mut state = State {
             board: [0; MAX_SQUARES],
             sets: vec![0; 2 * variant.sets_per_color() * variant.words].into_boxed_slice(),
+            reserve: fields.reserve.into_boxed_slice(),
+            fresh: BigBits::from_squares(fields.fresh),
+            fresh_before: Vec::new(),
             side: fields.side,
             ban: fields.ban,
             hash: 0,
@@ -112,13 +121,16 @@ impl Position {
         if fields.side == Color::White {
             state.hash ^= SIDE_KEY;
         }
-        state.hash ^= ban_key(fields.ban);
+        state.hash ^= ban_key(fields.ban) ^ fresh_key(state.fresh);
+        for (code, &count) in state.reserve.iter().enumerate() {
+            state.hash ^= reserve_key(code as u8, count);
+        }
         Ok(Position { variant: variant.clone(), state })
     }
 
     /// The position as SFEN.
     pub fn sfen(&self) -> String {
-        sfen::write(&self.variant, self.codes(), self.state.side, self.state.ban, self.state.ply)
+        sfen::write(self)
     }
 
     /// The tables of the game.
@@ -228,12 +240,28 @@ impl Position {
         state.side = !state.side;
     }
 
+    /// Pieces of one kind that a side has in reserve.
+    pub fn reserve(&self, color: Color, kind: PieceKind) -> usize {
+        self.state.reserve.get(Piece { color, kind }.code() as usize).map_or(0, |&count| count as usize)
+    }
+
+    /// Whether a side has anything in reserve.
+    pub fn has_reserve(&self, color: Color) -> bool {
+        self.state.reserve.iter().skip(1 + color.index()).step_by(2).any(|&count| count > 0)
+    }
+
     /// Plays a move without asking whether it is legal.
     ///
     /// # Panics
     /// May panic, or leave the position meaningless, if the move is not one of [`Position::legal_moves`].
     pub fn play_unchecked(&mut self, mv: Move) -> Undo {
         let Position { variant, state } = self;
+        if !state.reserve.is_empty() {
+            state.fresh_before.push(state.fresh);
+            if let Some(kind) = mv.dropped() {
+                return state.drop_piece(variant, kind, mv);
+            }
+        }
         let (from, to) = (mv.from(), mv.to());
         let moved = state.board[from.index()];
         let mut undo = Undo { mv, moved, taken: 0, on_the_way: [0; 2], ban: state.ban, hash: state.hash };
@@ -264,6 +292,9 @@ impl Position {
         } else {
             state.shift(variant, moved, from, to);
         }
+        if !state.reserve.is_empty() {
+            state.leave_fresh(variant, mv, moved);
+        }
         state.ban =
             lion_taken.filter(|_| variant.rules.counter_strike != CounterStrike::None && !is_lion(variant, moved));
         state.hash ^= ban_key(state.ban);
@@ -280,6 +311,12 @@ impl Position {
         let Position { variant, state } = self;
         let mv = undo.mv;
         let (from, to) = (mv.from(), mv.to());
+        if !state.reserve.is_empty() {
+            state.fresh = state.fresh_before.pop().expect("a move was played");
+            if mv.dropped().is_some() {
+                return state.undo_drop(variant, undo);
+            }
+        }
         if mv.promotes() {
             state.take(variant, state.board[to.index()], to);
             state.put(variant, undo.moved, from);
@@ -342,6 +379,56 @@ impl State {
         }
     }
 
+    /// Puts a piece of the reserve on the board.
+    fn drop_piece(&mut self, variant: &Variant, kind: PieceKind, mv: Move) -> Undo {
+        let code = Piece { color: self.side, kind }.code();
+        let undo = Undo { mv, moved: code, taken: 0, on_the_way: [0; 2], ban: self.ban, hash: self.hash };
+        let left = &mut self.reserve[code as usize];
+        self.hash ^= ban_key(self.ban) ^ SIDE_KEY ^ reserve_key(code, *left) ^ reserve_key(code, *left - 1);
+        *left -= 1;
+        let placed = if mv.promotes() { promoted_code(variant, code) } else { code };
+        self.put(variant, placed, mv.to());
+        let can_promote = variant.kind_rules[kind.index()].promotes_to.is_some() && !mv.promotes();
+        if can_promote && variant.zone[self.side.index()].has(mv.to()) {
+            self.toggle_fresh(mv.to());
+        }
+        self.ban = None;
+        self.side = !self.side;
+        self.ply += 1;
+        undo
+    }
+
+    fn undo_drop(&mut self, variant: &Variant, undo: &Undo) {
+        let to = undo.mv.to();
+        self.take(variant, self.board[to.index()], to);
+        self.reserve[undo.moved as usize] += 1;
+        self.side = !self.side;
+        self.ply -= 1;
+        self.ban = undo.ban;
+        self.hash = undo.hash;
+    }
+
+    fn toggle_fresh(&mut self, square: Square) {
+        self.fresh.toggle(square);
+        self.hash ^= FRESH_KEYS[square.index()];
+    }
+
+    /// What a move does to the pieces that were put into the zone: captured ones are gone, a mover keeps its right to
+    /// promote while it stays in the zone and has not promoted.
+    fn leave_fresh(&mut self, variant: &Variant, mv: Move, moved: u8) {
+        let was_fresh = self.fresh.has(mv.from());
+        let [first, second] = mv.on_the_way(variant.board);
+        for square in [Some(mv.from()), first, second, Some(mv.to())].into_iter().flatten() {
+            if self.fresh.has(square) {
+                self.toggle_fresh(square);
+            }
+        }
+        let color = Piece::from_code(moved).map_or(self.side, |piece| piece.color);
+        if was_fresh && !mv.promotes() && variant.zone[color.index()].has(mv.to()) {
+            self.toggle_fresh(mv.to());
+        }
+    }
+
     /// Everything that changes with a piece on a square.
     #[inline]
     fn toggle(&mut self, variant: &Variant, code: u8, square: Square) {
@@ -387,6 +474,7 @@ const fn keys<const N: usize>(first: u64) -> [u64; N] {
 static CODE_KEYS: [u64; 256] = keys(1_000);
 static SQUARE_KEYS: [u64; MAX_SQUARES] = keys(2_000);
 static BAN_KEYS: [u64; MAX_SQUARES] = keys(3_000);
+static FRESH_KEYS: [u64; MAX_SQUARES] = keys(4_000);
 
 /// Zobrist key of a piece on a square. Made from two small tables: one of all pairs would not fit the fast caches.
 #[inline(always)]
@@ -398,4 +486,15 @@ fn piece_key(code: u8, square: Square) -> u64 {
 #[inline(always)]
 fn ban_key(ban: Option<Square>) -> u64 {
     ban.map_or(0, |square| BAN_KEYS[square.index()])
+}
+
+/// Key of so many pieces of a code in reserve.
+fn reserve_key(code: u8, count: u8) -> u64 {
+    if count == 0 { 0 } else { mix(10_000 + ((code as u64) << 8 | count as u64)) }
+}
+
+fn fresh_key(fresh: BigBits) -> u64 {
+    let mut key = 0;
+    fresh.for_each(|square| key ^= FRESH_KEYS[square.index()]);
+    key
 }

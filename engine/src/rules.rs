@@ -143,10 +143,23 @@ pub enum MustAnswerCheck {
     SoleRoyal,
 }
 
+/// Whether pieces in reserve may be put on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Drops {
+    /// There is no reserve.
+    None,
+    /// Unpromoted, on an empty square next to a piece of one's own, but not where the piece could never move. One that is
+    /// put into the promotion zone may promote at once, or on any move that it starts there before it leaves the zone.
+    NextToOwn,
+}
+
 /// The rules of a variant under one ruleset, apart from how pieces move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rules {
+    /// Pieces in reserve.
+    pub drops: Drops,
     /// When pieces promote.
     pub promotion: Promotion,
     /// Depth of the promotion zone, in ranks from the far edge.
@@ -202,6 +215,7 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Rules {
+            drops: Drops::None,
             promotion: Promotion::None,
             zone_ranks: 0,
             second_chance: Vec::new(),

@@ -3,12 +3,15 @@
 //! Ranks from the top, separated by `/`, each from Black's left; digits count empty squares. A kind's code stands bare
 //! when it is one letter, otherwise in brackets; lower case is White's; `+` before it is the promoted side. The third
 //! field is `-` or, in variants with lion trading, the square where a non-lion has just taken a lion (lishogi's
-//! dialect). The fourth is the number of the next move from 1 and may be missing.
+//! dialect). The fourth is the number of the next move from 1 and may be missing. Variants with drops have two more: the
+//! reserve, each kind with its number before it if above one (`2LOX2l`, `-` for none), and the squares of pieces that were
+//! put into the promotion zone and have not left it (`5b3c`, `-` or nothing for none).
 
 use crate::error::SfenError;
 use crate::geometry::{Color, Square};
 use crate::piece::{Piece, PieceKind};
-use crate::rules::CounterStrike;
+use crate::position::Position;
+use crate::rules::{CounterStrike, Drops};
 use crate::variant::Variant;
 
 /// A position's text, read but not set up.
@@ -19,6 +22,9 @@ pub(crate) struct Fields {
     pub(crate) ban: Option<Square>,
     /// Plies played before the position.
     pub(crate) ply: u32,
+    /// By [`Piece::code`]; empty where the rules know no drops.
+    pub(crate) reserve: Vec<u8>,
+    pub(crate) fresh: Vec<Square>,
 }
 
 pub(crate) fn read(variant: &Variant, text: &str) -> Result<Fields, SfenError> {
@@ -107,10 +113,45 @@ pub(crate) fn read(variant: &Variant, text: &str) -> Result<Fields, SfenError> {
             _ => return fail(*at, format!("move number `{number}`; expected 1 to 1000000")),
         },
     };
-    if let Some((at, extra)) = fields.get(4) {
-        return fail(*at, format!("`{extra}` after the move number"));
+    let drops = variant.rules().drops != Drops::None;
+    if let Some((at, extra)) = fields.get(if drops { 6 } else { 4 }) {
+        return fail(*at, format!("`{extra}` at the end"));
     }
-    Ok(Fields { board, side, ban, ply })
+    let (mut reserve, mut fresh) = (Vec::new(), Vec::new());
+    if drops {
+        reserve.resize(usize::from(u8::MAX) + 1, 0);
+        let mut rest = fields.get(4).map_or("", |(_, text)| text).trim_start_matches('-');
+        while !rest.is_empty() {
+            let at = fields[4].0 + fields[4].1.len() - rest.len();
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let number = if digits == 0 { Some(1) } else { rest[..digits].parse::<u8>().ok() };
+            let piece =
+                read_piece(variant, &rest[digits..]).filter(|(piece, _)| !variant.kind(piece.kind).is_promoted());
+            let (Some(number @ 1..), Some((piece, length))) = (number, piece) else {
+                return fail(at, "expected a piece of the reserve, with its number before it, or `-`".to_string());
+            };
+            let held: &mut u8 = &mut reserve[piece.code() as usize];
+            *held = held.saturating_add(number);
+            rest = &rest[digits + length..];
+        }
+        let mut rest = fields.get(5).map_or("", |(_, text)| text).trim_start_matches('-');
+        while !rest.is_empty() {
+            let at = fields[5].0 + fields[5].1.len() - rest.len();
+            let Some((square, after)) = variant.board.read_square(rest) else {
+                return fail(at, "expected the square of a piece that was put into the promotion zone".to_string());
+            };
+            let piece = Piece::from_code(board[square.index()]);
+            let fits = piece.is_some_and(|piece| {
+                variant.kind(piece.kind).promotes_to.is_some() && variant.zone[piece.color.index()].has(square)
+            });
+            if !fits || fresh.contains(&square) {
+                return fail(at, "no piece that could have been put there and still promote".to_string());
+            }
+            fresh.push(square);
+            rest = after;
+        }
+    }
+    Ok(Fields { board, side, ban, ply, reserve, fresh })
 }
 
 /// The piece at the start of `text` and the length of its code.
@@ -138,9 +179,10 @@ fn read_piece(variant: &Variant, text: &str) -> Option<(Piece, usize)> {
     Some((Piece { color, kind: PieceKind::new(kind) }, promoted as usize + length))
 }
 
-pub(crate) fn write(variant: &Variant, board: &[u8], side: Color, ban: Option<Square>, ply: u32) -> String {
+pub(crate) fn write(position: &Position) -> String {
+    let (variant, state) = (&*position.variant, &position.state);
     let mut text = String::with_capacity(256);
-    for (row, rank) in board.chunks(variant.files()).enumerate() {
+    for (row, rank) in position.codes().chunks(variant.files()).enumerate() {
         if row > 0 {
             text.push('/');
         }
@@ -165,12 +207,41 @@ pub(crate) fn write(variant: &Variant, board: &[u8], side: Color, ban: Option<Sq
             text.push_str(&empty.to_string());
         }
     }
-    text.push_str(if side == Color::Black { " b " } else { " w " });
-    match ban {
+    text.push_str(if state.side == Color::Black { " b " } else { " w " });
+    match state.ban {
         Some(square) => text.push_str(&variant.board.name(square)),
         None => text.push('-'),
     }
     text.push(' ');
-    text.push_str(&(ply + 1).to_string());
+    text.push_str(&(state.ply + 1).to_string());
+    if variant.rules().drops != Drops::None {
+        text.push(' ');
+        write_reserve(position, &mut text);
+        text.push(' ');
+        let before = text.len();
+        state.fresh.for_each(|square| text.push_str(&variant.board.name(square)));
+        if text.len() == before {
+            text.push('-');
+        }
+    }
     text
+}
+
+fn write_reserve(position: &Position, text: &mut String) {
+    let before = text.len();
+    for color in Color::ALL {
+        for (kind, shown) in position.variant.kinds().iter().enumerate() {
+            let count = position.reserve(color, PieceKind::new(kind));
+            if count > 1 {
+                text.push_str(&count.to_string());
+            }
+            if count > 0 {
+                let code = shown.sfen();
+                text.push_str(&if color == Color::Black { code } else { code.to_ascii_lowercase() });
+            }
+        }
+    }
+    if text.len() == before {
+        text.push('-');
+    }
 }

@@ -5,42 +5,67 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::rules::Rules;
-
-/// A variant file as written.
+/// A variant file as written. A file that extends a built-in variant gives only what differs: other keys come from there,
+/// tables are merged key by key, pieces by id.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VariantSpec {
+    /// Built-in variant from which everything comes that the file does not say.
+    #[serde(default)]
+    pub extends: Option<Spanned<String>>,
     /// Name on the command line.
     pub name: String,
     /// Name for people.
     pub title: String,
     /// Name in Japanese.
-    pub kanji: String,
+    #[serde(default)]
+    pub kanji: Option<String>,
     /// Where the rules are from.
+    #[serde(default)]
     pub sources: Vec<String>,
     /// Number of files.
-    pub files: Spanned<u8>,
+    #[serde(default)]
+    pub files: Option<Spanned<u8>>,
     /// Number of ranks.
-    pub ranks: Spanned<u8>,
+    #[serde(default)]
+    pub ranks: Option<Spanned<u8>>,
     /// SFEN of the start position.
-    pub start: Spanned<String>,
-    /// Further start positions by name.
+    #[serde(default)]
+    pub start: Option<Spanned<String>>,
+    /// Further start positions by name, handicaps for instance.
     #[serde(default)]
     pub positions: BTreeMap<String, Spanned<String>>,
     /// The ruleset used when none is named.
-    pub default_ruleset: Spanned<String>,
-    /// Rules that all rulesets share unless they say otherwise.
     #[serde(default)]
-    pub rules: Rules,
+    pub default_ruleset: Option<Spanned<String>>,
+    /// Rules that all rulesets share unless they say otherwise: keys of [`Rules`](crate::Rules).
+    #[serde(default)]
+    pub rules: BTreeMap<String, Spanned<toml::Value>>,
     /// Rulesets by name.
+    #[serde(default)]
     pub rulesets: BTreeMap<String, RulesetSpec>,
+    /// Documented other moves of single pieces, by name, which rulesets may pick.
+    #[serde(default)]
+    pub alternatives: BTreeMap<String, AlternativeSpec>,
     /// The pieces.
+    #[serde(default)]
     pub piece: Vec<PieceSpec>,
 }
 
+/// Another way in which a source has a piece move.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlternativeSpec {
+    /// The piece's id.
+    pub piece: Spanned<String>,
+    /// Who has it so.
+    pub source: String,
+    /// How it moves there.
+    pub moves: Spanned<MovesSpec>,
+}
+
 /// A named set of changes to the shared rules and moves.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RulesetSpec {
     /// What it is, in a sentence.
@@ -48,6 +73,9 @@ pub struct RulesetSpec {
     /// Keys of `[rules]` with other values.
     #[serde(default)]
     pub rules: BTreeMap<String, Spanned<toml::Value>>,
+    /// Names of alternatives that hold.
+    #[serde(default)]
+    pub alternatives: Vec<Spanned<String>>,
     /// Other moves of single pieces, by id.
     #[serde(default)]
     pub moves: BTreeMap<String, Spanned<MovesSpec>>,
@@ -66,9 +94,22 @@ pub struct MovesSpec {
     /// The power of two or three steps on a line.
     #[serde(default)]
     pub line_lion: Option<LineLionSpec>,
+    /// Slides that pass over pieces of either side, capturing none of them: directions as Betza single steps.
+    #[serde(default)]
+    pub range_over: Option<RangeOverSpec>,
     /// Slides with one turn of 90 degrees: Betza `W` for orthogonal ones, `F` for diagonal ones.
     #[serde(default)]
     pub hook: String,
+}
+
+/// The power of sliding over pieces.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RangeOverSpec {
+    /// How many pieces it passes at most.
+    pub pieces: u8,
+    /// Directions as Betza single steps, e.g. `W`.
+    pub directions: String,
 }
 
 /// The power of moving along a line like a lion.
@@ -82,7 +123,7 @@ pub struct LineLionSpec {
 }
 
 /// A piece as written.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PieceSpec {
     /// Name in files and tables.

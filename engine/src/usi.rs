@@ -2,11 +2,12 @@
 //!
 //! A move is its squares one after the other: from, what is captured on the way, to; `+` if the piece promotes. A lion
 //! that captures and comes back ends where it started; a pass goes to an empty neighbour and back. When reading,
-//! empty squares may stand on the way too: they make no difference.
+//! empty squares may stand on the way too: they make no difference. A drop is the kind's code, `*` and the square.
 
 use crate::error::MoveError;
 use crate::geometry::Square;
 use crate::moves::Move;
+use crate::piece::PieceKind;
 use crate::position::Position;
 
 impl Position {
@@ -14,6 +15,11 @@ impl Position {
     pub fn usi(&self, mv: Move) -> String {
         let board = self.variant.board;
         let name = |square| board.name(square);
+        if let Some(kind) = mv.dropped() {
+            let plus = if mv.promotes() { "+" } else { "" };
+            let code = self.variant.kinds().get(kind.index()).map(|kind| kind.sfen()).unwrap_or_default();
+            return format!("{code}*{}{plus}", name(mv.to()));
+        }
         let (from, to) = (mv.from(), mv.to());
         let mut text = name(from);
         if mv.is_pass()
@@ -60,6 +66,18 @@ impl Position {
             Err(MoveError { text: text.to_string(), at: read.chars().count() + 1, message })
         };
         let board = self.variant.board;
+        if let Some((code, target)) = text.split_once('*') {
+            let kind = self.variant.kinds().iter().position(|kind| !kind.is_promoted() && kind.sfen() == code);
+            let Some(kind) = kind.map(PieceKind::new) else {
+                return fail(text, format!("no piece `{code}` to put on the board"));
+            };
+            let Some((to, rest @ ("" | "+"))) = board.read_square(target) else {
+                return fail(target, "expected a square and perhaps `+`".to_string());
+            };
+            let drop = Move::drop(kind, to);
+            let mv = if rest == "+" { drop.promoting() } else { drop };
+            return if self.is_legal(mv) { Ok(mv) } else { fail(text, "the piece cannot be put there".to_string()) };
+        }
         let mut squares: Vec<Square> = Vec::new();
         let mut rest = text;
         while !rest.is_empty() && rest != "+" {

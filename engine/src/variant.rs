@@ -12,11 +12,17 @@ use crate::position::Set;
 use crate::rules::{BareKing, MustAnswerCheck, Rules};
 
 /// The built-in variant files by name.
-const BUILTIN: [(&str, &str); 3] = [
+const BUILTIN: [(&str, &str); 4] = [
     ("sho", include_str!("../variants/sho.toml")),
     ("chu", include_str!("../variants/chu.toml")),
     ("daidai", include_str!("../variants/daidai.toml")),
+    ("heisei_chu", include_str!("../variants/heisei_chu.toml")),
 ];
+
+/// Text of a built-in variant's file.
+pub(crate) fn builtin(name: &str) -> Option<&'static str> {
+    BUILTIN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
 
 /// What users see of a kind of piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +104,8 @@ pub(crate) struct Powers {
     pub(crate) slides: [u8; 8],
     /// Jumps of a special piece: (right, forward).
     pub(crate) jumps: Vec<(i8, i8)>,
+    /// How many pieces a slide in each direction may pass over; 0 if it is not of that sort.
+    pub(crate) over: [u8; 8],
     pub(crate) lion: bool,
     /// Steps of the line lion by direction; 0 for none.
     pub(crate) lines: [u8; 8],
@@ -170,7 +178,7 @@ impl Variant {
     /// # Errors
     /// [`VariantError`] if there is no such variant or ruleset.
     pub fn load(name: &str, ruleset: Option<&str>) -> Result<Arc<Variant>, VariantError> {
-        let (_, text) = BUILTIN.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+        let text = builtin(name).ok_or_else(|| {
             let known = Variant::builtin_names().collect::<Vec<_>>().join(", ");
             VariantError::UnknownVariant { name: name.to_string(), known }
         })?;
@@ -294,7 +302,7 @@ impl Variant {
             slide(rider.offset.0, rider.offset.1, rider.range);
         }
         for (d, &(right, forward)) in crate::geometry::DIRECTIONS.iter().enumerate() {
-            let hook = if powers.hooks[d] { crate::betza::UNLIMITED } else { 0 };
+            let hook = if powers.hooks[d] || powers.over[d] > 0 { crate::betza::UNLIMITED } else { 0 };
             slide(right, forward, powers.slides[d].max(powers.lines[d]).max(hook));
         }
         for &(right, forward) in &powers.jumps {
@@ -314,6 +322,12 @@ impl Variant {
     /// Number of sets of squares that a position keeps for each side.
     pub(crate) fn sets_per_color(&self) -> usize {
         Set::COUNT + self.riders.len()
+    }
+
+    /// The squares from one to the edge in a direction as `color` sees it, clockwise from straight ahead.
+    pub(crate) fn ray(&self, from: Square, direction: usize, color: Color) -> impl Iterator<Item = Square> + '_ {
+        let direction = (direction + 4 * color.index()) % 8;
+        std::iter::successors(self.steps[from.index()][direction], move |square| self.steps[square.index()][direction])
     }
 
     /// Fills the tables by code from the others.
@@ -355,7 +369,7 @@ impl Variant {
                 .iter()
                 .map(|&r| (self.riders[r as usize].offset, self.riders[r as usize].range))
                 .collect();
-            let special = (powers.slides, &powers.jumps, powers.lion, powers.lines, powers.hooks);
+            let special = (powers.slides, &powers.jumps, powers.over, powers.lion, powers.lines, powers.hooks);
             write!(
                 text,
                 "\n{} {} {riders:?} {special:?} {} {} {} {:?}",
