@@ -1,0 +1,169 @@
+//! Games between two players, many at once.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use engine::{Color, Game, Move, Outcome};
+
+use crate::evaluator::{Evaluation, Evaluator, Query};
+use crate::lockstep::{self, Session};
+use crate::player::Player;
+use crate::search::{Search, SearchConfig, SearchResult};
+use crate::seed;
+
+/// A game to be played.
+#[derive(Clone)]
+pub struct GameSetup {
+    /// Where it starts; it must not be over.
+    pub start: Game,
+    /// Which side the first player has.
+    pub first_player: Color,
+    /// What all chance in the game comes from.
+    pub seed: u64,
+}
+
+/// A game that was played.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlayedGame {
+    /// How it ended; `None` if it was cut off at [`PlayOptions::max_plies`].
+    pub outcome: Option<Outcome>,
+    /// The moves after the start.
+    pub moves: Vec<Move>,
+}
+
+/// How to play many games.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayOptions {
+    /// Threads to play on.
+    pub threads: usize,
+    /// Games at once on each thread, whose positions are judged together.
+    pub games_per_thread: usize,
+    /// Plies after which a game is cut off; 0 for never.
+    pub max_plies: usize,
+}
+
+/// Plays all games between two players and returns them in the order of `setups`; `None` for those that `stop` cut off.
+/// A game depends on its setup alone, not on threads or on the other games. `progress` is called with the number of
+/// finished games, by any thread.
+///
+/// # Panics
+/// If a game is over before it starts.
+pub fn play_games(
+    players: [&Player; 2],
+    setups: &[GameSetup],
+    options: &PlayOptions,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Vec<Option<PlayedGame>> {
+    let threads = options.threads.clamp(1, setups.len().max(1));
+    let seats = options.games_per_thread.clamp(1, setups.len().div_ceil(threads).max(1));
+    let played: Mutex<Vec<Option<PlayedGame>>> = Mutex::new(vec![None; setups.len()]);
+    let (started, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let next = |done: Option<MatchGame<'_>>| {
+        let mut search = None;
+        if let Some(game) = done {
+            let record =
+                PlayedGame { outcome: game.game.outcome(), moves: game.game.moves().skip(game.start_ply).collect() };
+            search = game.search;
+            played.lock().expect("no thread panics with the lock")[game.number] = Some(record);
+            progress(finished.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        let number = started.fetch_add(1, Ordering::Relaxed);
+        let setup = setups.get(number)?;
+        Some(MatchGame {
+            number,
+            players,
+            setup,
+            max_plies: options.max_plies,
+            game: setup.start.clone(),
+            start_ply: setup.start.ply(),
+            search,
+            searching: false,
+            result: SearchResult::default(),
+            moves: Vec::new(),
+        })
+    };
+    // A player without a search never asks its evaluator.
+    let evaluators = players.map(|player| match player {
+        Player::Net { evaluator, .. } => evaluator.as_ref(),
+        Player::Random | Player::Material(_) => &crate::evaluator::Uniform as &dyn Evaluator,
+    });
+    lockstep::run(threads, seats, &evaluators, &|| stop.load(Ordering::Relaxed), &next);
+    played.into_inner().expect("no thread panics with the lock")
+}
+
+struct MatchGame<'a> {
+    number: usize,
+    players: [&'a Player; 2],
+    setup: &'a GameSetup,
+    max_plies: usize,
+    game: Game,
+    start_ply: usize,
+    search: Option<Search>,
+    /// Whether `search` is at work on this game's position.
+    searching: bool,
+    result: SearchResult,
+    moves: Vec<Move>,
+}
+
+impl MatchGame<'_> {
+    fn player_to_move(&self) -> usize {
+        usize::from(self.game.position().side_to_move() != self.setup.first_player)
+    }
+
+    fn is_over(&self) -> bool {
+        let plies = self.game.ply() - self.start_ply;
+        self.max_plies > 0 && plies >= self.max_plies || self.game.outcome().is_some()
+    }
+
+    fn start_search(&mut self, config: &SearchConfig, seed: u64) {
+        match &mut self.search {
+            Some(search) => search.restart(&self.game, config, seed),
+            None => self.search = Some(Search::new(&self.game, config, seed)),
+        }
+        self.searching = true;
+    }
+
+    fn search_at_work(&self) -> &Search {
+        self.search.as_ref().expect("a search is at work while the game waits")
+    }
+}
+
+impl Session for MatchGame<'_> {
+    fn advance(&mut self) -> Option<usize> {
+        loop {
+            let mover = self.player_to_move();
+            if self.searching {
+                let search = self.search.as_mut().expect("a search is at work while the game waits");
+                if search.next_leaf().is_some() {
+                    return Some(mover);
+                }
+                search.result_into(&mut self.result);
+                self.searching = false;
+                self.game.play_unchecked(self.result.chosen);
+                continue;
+            }
+            if self.is_over() {
+                return None;
+            }
+            let seed = seed::derive(&[self.setup.seed, self.game.ply() as u64]);
+            let player = self.players[mover];
+            match player.choose_at_once(&self.game, seed, &mut self.moves) {
+                Some(mv) => self.game.play_unchecked(mv),
+                None => {
+                    if let Player::Net { search, .. } = player {
+                        self.start_search(search, seed);
+                    }
+                }
+            }
+        }
+    }
+
+    fn leaf(&self) -> Query<'_> {
+        self.search_at_work().leaf().expect("the game waits for a judgement")
+    }
+
+    fn backup(&mut self, evaluation: &Evaluation) {
+        self.search.as_mut().expect("a search is at work while the game waits").backup(evaluation);
+    }
+}

@@ -1,0 +1,57 @@
+//! Settings of a search.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ConfigError, require};
+
+/// Settings of a Gumbel search (Danihelka, Guez, Schrittwieser, Silver, "Policy improvement by planning with Gumbel",
+/// ICLR 2022). Defaults are the paper's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SearchConfig {
+    /// Simulations a move, each of which ends in one new position (n in the paper). The judgement of the position itself
+    /// is not counted. 0 plays from the policy alone.
+    pub simulations: u32,
+    /// The most root moves that sequential halving starts with (m); never more than there are simulations.
+    pub considered: u32,
+    /// Visits added to the largest visit count when values are weighed against logits (c_visit).
+    pub c_visit: f32,
+    /// Weight of values in [0, 1] against logits (c_scale).
+    pub c_scale: f32,
+    /// Scale of the Gumbel noise at the root. 1 makes the first choice a draw from the policy; 0 makes the search
+    /// deterministic, for matches.
+    pub noise: f32,
+    /// What a draw is worth to either side, from -1 (a loss) to 1 (a win).
+    pub draw_value: f32,
+}
+
+impl Default for SearchConfig {
+    fn default() -> Self {
+        SearchConfig { simulations: 32, considered: 16, c_visit: 50.0, c_scale: 1.0, noise: 1.0, draw_value: 0.0 }
+    }
+}
+
+impl SearchConfig {
+    /// Value in [-1, 1] of win, draw and loss probabilities.
+    pub fn value(&self, [win, draw, loss]: [f32; 3]) -> f32 {
+        win - loss + self.draw_value * draw
+    }
+
+    /// σ: what a value weighs against logits at a node whose most visited move has `most_visits`
+    /// (equation 8 of the paper), with the value brought to [0, 1].
+    pub(super) fn sigma(&self, wdl: [f32; 3], most_visits: u32) -> f32 {
+        (self.c_visit + most_visits as f32) * self.c_scale * 0.5 * (self.value(wdl) + 1.0)
+    }
+
+    /// Checks the ranges of all keys.
+    ///
+    /// # Errors
+    /// The first key whose value is out of range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        require("considered", self.considered, self.considered >= 1, "at least 1")?;
+        require("c_visit", self.c_visit, (0.0..1e6).contains(&self.c_visit), "from 0 to 1e6")?;
+        require("c_scale", self.c_scale, (0.0..1e6).contains(&self.c_scale), "from 0 to 1e6")?;
+        require("noise", self.noise, (0.0..=100.0).contains(&self.noise), "from 0 to 100")?;
+        require("draw_value", self.draw_value, (-1.0..=1.0).contains(&self.draw_value), "from -1 to 1")
+    }
+}
