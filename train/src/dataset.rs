@@ -1,0 +1,468 @@
+//! The positions to learn from: a window over the newest generations of a run's shards, kept compactly in memory.
+//!
+//! A position stays as it is stored (bytes of the board, packed moves) and is encoded when a batch is made. Moves and
+//! policy are kept only where the policy is a target, after a full search. For chu shogi that is about 200 bytes a
+//! position, and 800 more with a policy over 100 moves.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::Variant;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use selfplay::data::{PositionRow, ShardReader};
+use selfplay::derive_seed;
+
+use crate::batch::Chunk;
+use crate::config::TrainConfig;
+use crate::encoding::{Encoder, StoredPosition};
+use crate::error::DatasetError;
+use crate::rng::shuffle;
+use crate::threads::on_threads;
+
+/// The rows of one shard.
+#[derive(Debug, Default)]
+struct Rows {
+    path: PathBuf,
+    boards: Vec<u8>,
+    sides: Vec<u8>,
+    states: Vec<[u8; 8]>,
+    moves: Vec<u32>,
+    policy: Vec<f32>,
+    /// Where each row's moves and policy end.
+    ends: Vec<u32>,
+    search_wdl: Vec<[f32; 3]>,
+    outcomes: Vec<Option<i8>>,
+    games: Vec<u64>,
+}
+
+/// A position of a [`Dataset`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowId {
+    shard: u32,
+    row: u32,
+}
+
+/// A window over the positions of a run.
+#[derive(Debug)]
+pub struct Dataset {
+    variant: Arc<Variant>,
+    encoder: Encoder,
+    window_generations: u32,
+    window_positions: usize,
+    validation_share: f64,
+    validation_positions: usize,
+    search_share: f32,
+    shards: Vec<Arc<Rows>>,
+    training: Vec<RowId>,
+    validation: Vec<RowId>,
+}
+
+impl Dataset {
+    /// An empty window; see [`Dataset::update`].
+    pub fn new(variant: &Arc<Variant>, config: &TrainConfig) -> Dataset {
+        Dataset {
+            variant: variant.clone(),
+            encoder: Encoder::new(variant),
+            window_generations: config.window_generations,
+            window_positions: config.window_positions,
+            validation_share: config.validation_share,
+            validation_positions: config.validation_positions,
+            search_share: config.search_share as f32,
+            shards: Vec::new(),
+            training: Vec::new(),
+            validation: Vec::new(),
+        }
+    }
+
+    /// Moves the window to the generations up to `newest` (all, if `None`) under `positions`, the folder of a run with
+    /// one folder `gen-NNNNNN` a generation. Shards that are in memory already are not read again.
+    ///
+    /// # Errors
+    /// If a shard cannot be read, is of another variant or holds a position that does not fit it, or if there is nothing
+    /// to train on. The window is as before then.
+    pub fn update(&mut self, positions: &Path, newest: Option<u32>) -> Result<(), DatasetError> {
+        let mut generations = generations(positions)?;
+        generations.retain(|&(generation, _)| newest.is_none_or(|newest| generation <= newest));
+        let newest = generations.last().map_or(newest.unwrap_or(0), |&(generation, _)| generation);
+        let oldest = (newest + 1).saturating_sub(self.window_generations);
+        generations.retain(|&(generation, _)| generation >= oldest);
+
+        let mut window: Vec<Arc<Rows>> = Vec::new();
+        let mut count = 0;
+        'window: for (_, folder) in generations.iter().rev() {
+            for path in shards(folder)?.into_iter().rev() {
+                let rows = match self.shards.iter().find(|rows| rows.path == path) {
+                    Some(rows) => rows.clone(),
+                    None => Arc::new(self.read(&path)?),
+                };
+                count += rows.len();
+                if count > self.window_positions && !window.is_empty() {
+                    break 'window;
+                }
+                window.push(rows);
+            }
+        }
+        window.reverse();
+        let held_out = |game: u64| derive_seed(&[HELD_OUT, game]) as f64 / 2f64.powi(64) < self.validation_share;
+        if !window.iter().any(|rows| rows.games.iter().any(|&game| !held_out(game))) {
+            return Err(DatasetError::Empty { path: positions.to_path_buf(), oldest, newest });
+        }
+
+        self.shards = window;
+        self.training.clear();
+        self.validation.clear();
+        for (shard, rows) in self.shards.iter().enumerate() {
+            for (row, &game) in rows.games.iter().enumerate() {
+                let list = if held_out(game) { &mut self.validation } else { &mut self.training };
+                list.push(RowId { shard: shard as u32, row: row as u32 });
+            }
+        }
+        // Evenly over the window.
+        if self.validation.len() > self.validation_positions {
+            let all = std::mem::take(&mut self.validation);
+            let spread = (0..self.validation_positions).map(|i| all[i * all.len() / self.validation_positions]);
+            self.validation.extend(spread);
+        }
+        Ok(())
+    }
+
+    /// Positions to train on.
+    pub fn training(&self) -> &[RowId] {
+        &self.training
+    }
+
+    /// Positions of the games that are held out.
+    pub fn validation(&self) -> &[RowId] {
+        &self.validation
+    }
+
+    /// The encoder of the positions.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        self.shards.iter().map(|rows| rows.bytes()).sum::<usize>()
+            + (self.training.len() + self.validation.len()) * size_of::<RowId>()
+    }
+
+    /// Encodes positions with their targets into chunks of up to `chunk` positions. `chunks` is reused.
+    pub fn fill(&self, rows: &[RowId], chunk: usize, threads: usize, chunks: &mut Vec<Chunk>) {
+        chunks.resize_with(rows.len().div_ceil(chunk), Chunk::default);
+        let mut work: Vec<_> = rows.chunks(chunk).zip(chunks.iter_mut()).collect();
+        on_threads(threads, &mut work, |(rows, chunk)| {
+            chunk.clear();
+            for row in *rows {
+                self.shards[row.shard as usize].push(row.row as usize, self.search_share, &self.encoder, chunk);
+            }
+        });
+    }
+
+    fn read(&self, path: &Path) -> Result<Rows, DatasetError> {
+        let reader = ShardReader::open::<PositionRow>(path)?;
+        let (expected, found) = (self.variant.fingerprint(), &reader.meta().fingerprint);
+        if expected != found {
+            return Err(DatasetError::Variant {
+                path: path.to_path_buf(),
+                expected: expected.to_string(),
+                found: found.clone(),
+            });
+        }
+        let mut rows = Rows { path: path.to_path_buf(), ..Rows::default() };
+        for group in 0..reader.groups() {
+            for row in reader.read_group::<PositionRow>(group)? {
+                rows.append(&row, &self.encoder)?;
+            }
+        }
+        rows.shrink();
+        Ok(rows)
+    }
+}
+
+/// Keeps the choice of held-out games apart from other uses of their numbers.
+const HELD_OUT: u64 = 0x7661_6c69_6461_7465;
+
+impl Rows {
+    fn len(&self) -> usize {
+        self.games.len()
+    }
+
+    fn bytes(&self) -> usize {
+        let lists = self.ends.capacity() * 4 + self.moves.capacity() * 4 + self.policy.capacity() * 4;
+        lists
+            + self.boards.capacity()
+            + self.sides.capacity()
+            + self.states.capacity() * 8
+            + self.search_wdl.capacity() * 12
+            + self.outcomes.capacity() * size_of::<Option<i8>>()
+            + self.games.capacity() * 8
+    }
+
+    fn append(&mut self, row: &PositionRow, encoder: &Encoder) -> Result<(), DatasetError> {
+        let index = self.len();
+        let target = |what, expected| Err(DatasetError::Target { path: self.path.clone(), row: index, what, expected });
+        if let Err(source) = encoder.check(StoredPosition::from(row)) {
+            return Err(DatasetError::Row { path: self.path.clone(), row: index, source });
+        }
+        let sum =
+            |numbers: &[f32]| numbers.iter().all(|&x| x >= 0.0).then(|| numbers.iter().map(|&x| x as f64).sum::<f64>());
+        let near_one = |sum: Option<f64>| sum.filter(|sum| (sum - 1.0).abs() < 1e-3);
+        let Some(wdl) = near_one(sum(&row.search_wdl)) else {
+            return target("search_wdl", "three probabilities that sum to 1");
+        };
+        if row.full_search {
+            let Some(total) = near_one(sum(&row.policy)).filter(|_| row.policy.len() == row.moves.len()) else {
+                return target("policy", "a probability for each move, which sum to 1");
+            };
+            self.moves.extend_from_slice(&row.moves);
+            self.policy.extend(row.policy.iter().map(|&p| (p as f64 / total) as f32));
+        }
+        self.ends.push(self.moves.len() as u32);
+        self.boards.extend_from_slice(&row.board);
+        self.sides.push(row.side_to_move);
+        self.states.push(row.state);
+        self.search_wdl.push(row.search_wdl.map(|p| (p as f64 / wdl) as f32));
+        self.outcomes.push(row.outcome);
+        self.games.push(row.game_id);
+        Ok(())
+    }
+
+    fn shrink(&mut self) {
+        self.boards.shrink_to_fit();
+        self.sides.shrink_to_fit();
+        self.states.shrink_to_fit();
+        self.moves.shrink_to_fit();
+        self.policy.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.search_wdl.shrink_to_fit();
+        self.outcomes.shrink_to_fit();
+        self.games.shrink_to_fit();
+    }
+
+    fn push(&self, row: usize, search_share: f32, encoder: &Encoder, chunk: &mut Chunk) {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
+        let list = start..self.ends[row] as usize;
+        let squares = encoder.features().squares;
+        let stored = StoredPosition {
+            board: &self.boards[row * squares..(row + 1) * squares],
+            side_to_move: self.sides[row],
+            state: self.states[row],
+            moves: &self.moves[list.clone()],
+        };
+        encoder.push_stored(stored, &mut chunk.encoded).expect("checked when it was read");
+        chunk.policy.extend_from_slice(&self.policy[list]);
+        chunk.wdl.push(value_target(self.outcomes[row], self.search_wdl[row], search_share));
+    }
+}
+
+/// Target of the value: the outcome mixed with what the search said.
+fn value_target(outcome: Option<i8>, search: [f32; 3], search_share: f32) -> [f32; 3] {
+    let Some(outcome) = outcome else { return search };
+    let mut target = search.map(|p| p * search_share);
+    target[match outcome {
+        1.. => 0,
+        0 => 1,
+        _ => 2,
+    }] += 1.0 - search_share;
+    target
+}
+
+/// An endless, shuffled stream of rows: every row once, then all again in another order.
+pub struct Sampler<'a> {
+    rows: &'a [RowId],
+    order: Vec<u32>,
+    next: usize,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl<'a> Sampler<'a> {
+    /// A stream over `rows`, which must not be empty; a function of the seed.
+    pub fn new(rows: &'a [RowId], seed: u64) -> Sampler<'a> {
+        assert!(!rows.is_empty(), "there are rows to draw from");
+        Sampler {
+            rows,
+            order: (0..rows.len() as u32).collect(),
+            next: rows.len(),
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    /// Puts the next `count` rows into `out`, which is emptied first.
+    pub fn draw(&mut self, count: usize, out: &mut Vec<RowId>) {
+        out.clear();
+        while out.len() < count {
+            if self.next == self.order.len() {
+                shuffle(&mut self.rng, &mut self.order);
+                self.next = 0;
+            }
+            let take = (count - out.len()).min(self.order.len() - self.next);
+            out.extend(self.order[self.next..self.next + take].iter().map(|&i| self.rows[i as usize]));
+            self.next += take;
+        }
+    }
+}
+
+/// Folders `gen-NNNNNN` with their numbers, oldest first.
+fn generations(positions: &Path) -> Result<Vec<(u32, PathBuf)>, DatasetError> {
+    let mut found = Vec::new();
+    for path in list(positions)? {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(number) = name.strip_prefix("gen-").and_then(|number| number.parse().ok()) {
+            found.push((number, path));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The shards in a folder, by name.
+fn shards(folder: &Path) -> Result<Vec<PathBuf>, DatasetError> {
+    let mut found = list(folder)?;
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "parquet"));
+    found.sort();
+    Ok(found)
+}
+
+fn list(folder: &Path) -> Result<Vec<PathBuf>, DatasetError> {
+    let error = |source| DatasetError::Io { path: folder.to_path_buf(), source };
+    fs::read_dir(folder).map_err(error)?.map(|entry| entry.map(|entry| entry.path()).map_err(error)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{positions, row, write_shard};
+
+    #[test]
+    fn the_window_moves() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sho = Variant::load("sho", None).expect("built in");
+        let rows: Vec<PositionRow> =
+            positions("sho", 1, 40).iter().enumerate().map(|(i, (game, moves))| row(game, moves, i as u64)).collect();
+        let write = |name: &str, rows: &[PositionRow]| write_shard(&folder.path().join(name), &sho, rows);
+        write("gen-000000/a.parquet", &rows[..10]);
+        write("gen-000001/a.parquet", &rows[10..20]);
+        write("gen-000001/b.parquet", &rows[20..30]);
+        let config = TrainConfig { window_generations: 2, validation_share: 0.0, ..TrainConfig::default() };
+        let mut data = Dataset::new(&sho, &config);
+        let games = |data: &Dataset| -> Vec<u64> {
+            data.training().iter().map(|id| data.shards[id.shard as usize].games[id.row as usize]).collect()
+        };
+        data.update(folder.path(), None).expect("sound");
+        assert_eq!(games(&data), (0..30).collect::<Vec<_>>());
+        write("gen-000002/a.parquet", &rows[30..]);
+        data.update(folder.path(), Some(1)).expect("sound");
+        assert_eq!(games(&data), (0..30).collect::<Vec<_>>());
+        data.update(folder.path(), None).expect("sound");
+        assert_eq!(games(&data), (10..40).collect::<Vec<_>>(), "two generations");
+        data.window_positions = 25;
+        data.update(folder.path(), None).expect("sound");
+        assert_eq!(games(&data), (20..40).collect::<Vec<_>>(), "whole shards, the newest first");
+
+        // Encoded at batch time as the rows say, with and without moves.
+        let mut chunks = Vec::new();
+        data.fill(&data.training()[..3], 2, 2, &mut chunks);
+        assert_eq!(chunks.iter().map(|chunk| chunk.encoded.len()).collect::<Vec<_>>(), [2, 1]);
+        for (i, row) in rows[20..23].iter().enumerate() {
+            let chunk = &chunks[i / 2];
+            let mut encoded = crate::encoding::Encoded::default();
+            let moves: &[u32] = if row.full_search { &row.moves } else { &[] };
+            let stored = StoredPosition { moves, ..row.into() };
+            data.encoder().push_stored(stored, &mut encoded).expect("sound");
+            let found = chunk.encoded.position(i % 2);
+            assert_eq!(found.rows, encoded.position(0).rows);
+            assert!(found.moves.iter().eq(encoded.position(0).moves.iter()));
+        }
+    }
+
+    #[test]
+    fn whole_games_are_held_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sho = Variant::load("sho", None).expect("built in");
+        let mut rows = Vec::new();
+        for (i, (game, moves)) in positions("sho", 2, 400).iter().enumerate() {
+            rows.push(PositionRow { game_id: i as u64 / 4, ..row(game, moves, i as u64) });
+        }
+        write_shard(&folder.path().join("gen-000007/a.parquet"), &sho, &rows);
+        let config = TrainConfig { validation_share: 0.3, ..TrainConfig::default() };
+        let mut data = Dataset::new(&sho, &config);
+        data.update(folder.path(), None).expect("sound");
+        let games = |ids: &[RowId]| -> std::collections::BTreeSet<u64> {
+            ids.iter().map(|id| data.shards[id.shard as usize].games[id.row as usize]).collect()
+        };
+        let (training, validation) = (games(data.training()), games(data.validation()));
+        assert!(training.is_disjoint(&validation));
+        // 100 games, each held out with probability 0.3: within four standard deviations (4.6 each).
+        assert!((12..=48).contains(&validation.len()), "{}", validation.len());
+        assert_eq!(data.training().len() + data.validation().len(), 400);
+    }
+
+    #[test]
+    fn bad_data_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sho = Variant::load("sho", None).expect("built in");
+        let (game, moves) = positions("sho", 1, 1).remove(0);
+        let sound = row(&game, &moves, 0);
+        let check = |rows: &[PositionRow], of: &str, expected: &str| {
+            let path = folder.path().join("gen-000000/a.parquet");
+            write_shard(&path, &sho, rows);
+            let mut data = Dataset::new(&Variant::load(of, None).expect("built in"), &TrainConfig::default());
+            let message = data.update(folder.path(), None).expect_err("bad").to_string();
+            assert!(message.contains(expected), "{message}");
+            assert!(data.training().is_empty());
+        };
+        check(std::slice::from_ref(&sound), "chu", "a.parquet: fingerprint of the variant");
+        check(&[], "sho", "no position to train on");
+        let mut bad = sound.clone();
+        bad.board[0] = 255;
+        check(&[sound.clone(), bad], "sho", "a.parquet, row 1: piece code");
+        let mut bad = sound.clone();
+        bad.policy.iter_mut().for_each(|p| *p *= 2.0);
+        check(&[bad], "sho", "policy");
+        let mut data = Dataset::new(&sho, &TrainConfig::default());
+        assert!(matches!(data.update(Path::new("nowhere"), None), Err(DatasetError::Io { .. })));
+    }
+
+    #[test]
+    fn value_targets() {
+        let search = [0.5, 0.3, 0.2];
+        let check = |outcome, share, expected: [f32; 3]| {
+            let found = value_target(outcome, search, share);
+            for i in 0..3 {
+                assert!((found[i] - expected[i]).abs() < 1e-6, "{outcome:?} {share}: {found:?}");
+            }
+        };
+        // (1 - share) · outcome + share · search, by hand.
+        check(Some(1), 0.0, [1.0, 0.0, 0.0]);
+        check(Some(0), 0.5, [0.25, 0.65, 0.1]);
+        check(Some(-1), 0.3, [0.15, 0.09, 0.76]);
+        check(None, 0.0, search);
+    }
+
+    #[test]
+    fn sampler_draws_every_row_once_a_round() {
+        let rows: Vec<_> = (0..100).map(|row| RowId { shard: 0, row }).collect();
+        let draw = |seed| {
+            let mut sampler = Sampler::new(&rows, seed);
+            let mut out = Vec::new();
+            let mut all = Vec::new();
+            for _ in 0..10 {
+                sampler.draw(30, &mut out);
+                all.extend(out.iter().map(|id| id.row));
+            }
+            all
+        };
+        let drawn = draw(1);
+        for round in drawn.chunks(100) {
+            let mut sorted = round.to_vec();
+            sorted.sort();
+            assert_eq!(sorted, (0..100).collect::<Vec<_>>());
+        }
+        assert_ne!(drawn[..100], drawn[100..200], "another order each round");
+        assert_eq!(drawn, draw(1));
+        assert_ne!(drawn, draw(2));
+    }
+}

@@ -1,0 +1,472 @@
+//! What a network sees of a position and of its legal moves. This is the only file that knows features.
+//!
+//! Everything is seen by the side to move: for White the board is turned by 180 degrees and the colours are swapped, so
+//! "own" and "forward" mean the same for both sides. `K` is the number of kinds, `S` the number of squares.
+//!
+//! **Sparse features of a position**: indices into `2·K·S + S` rows, one for each piece and at most one more.
+//!
+//! | rows                    | meaning                                                               |
+//! |-------------------------|-----------------------------------------------------------------------|
+//! | `kind·S + square`       | an own piece of `kind` on `square`                                    |
+//! | `(K + kind)·S + square` | an enemy piece of `kind` on `square`                                  |
+//! | `2·K·S + square`        | the rules forbid to capture a lion on `square` in this move           |
+//!
+//! **Dense features of a position** ([`STATE_FEATURES`] numbers in 0..=1):
+//!
+//! | index | meaning                                                                                 |
+//! |-------|-----------------------------------------------------------------------------------------|
+//! | 0     | 1 if the position stands for the second time or more                                    |
+//! | 1     | 1 if it stands for the third time or more                                               |
+//! | 2     | `n / (n + 50)`, `n` the plies since the last capture                                    |
+//! | 3     | `n / (n + 200)`, `n` the plies played                                                   |
+//!
+//! **Features of a move**: two or more indices into `2·K·S + 3·K + 1` rows, whose sum describes the move.
+//!
+//! | rows                      | meaning                                                             |
+//! |---------------------------|---------------------------------------------------------------------|
+//! | `kind·S + square`         | a piece of `kind` leaves `square` (not for a drop)                  |
+//! | `K·S + kind·S + square`   | a piece of `kind` (before promotion) arrives at `square`            |
+//! | `2·K·S + kind`            | a piece of `kind` is captured; named once for each such piece       |
+//! | `2·K·S + K + kind`        | the piece promotes to `kind`                                        |
+//! | `2·K·S + 2·K + kind`      | a piece of `kind` is dropped                                        |
+//! | `2·K·S + 3·K`             | the move is a pass                                                  |
+//!
+//! Deliberately absent: what a player has in reserve, attacks, and the history of the board.
+
+use std::sync::Arc;
+
+use engine::{Board, Color, Game, Move, Variant};
+use selfplay::data::{PositionRow, State};
+
+use crate::error::EncodingError;
+
+/// Version of the tables above. A checkpoint of another version is refused.
+pub const ENCODING_VERSION: u32 = 1;
+
+/// Number of dense features of a position.
+pub const STATE_FEATURES: usize = 4;
+
+/// Sizes of the feature tables of one variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// Number of kinds of the variant.
+    pub kinds: usize,
+    /// Number of squares of the board.
+    pub squares: usize,
+}
+
+impl Features {
+    /// The sizes for a variant.
+    pub fn of(variant: &Variant) -> Features {
+        Features { kinds: variant.kinds().len(), squares: variant.squares() }
+    }
+
+    /// Rows of the table of pieces alone, `2·K·S`: row / S is the kind and side.
+    pub fn piece_rows(self) -> usize {
+        2 * self.kinds * self.squares
+    }
+
+    /// Rows of the table of sparse features of a position.
+    pub fn position_rows(self) -> usize {
+        self.piece_rows() + self.squares
+    }
+
+    /// Rows of the table of move features.
+    pub fn move_rows(self) -> usize {
+        2 * self.kinds * self.squares + 3 * self.kinds + 1
+    }
+}
+
+/// A list of encoded positions, in flat arrays that are filled again and again without allocating.
+///
+/// Position `i` owns the slice of `position_rows` that ends at `position_ends[i]`, the `i`th [`STATE_FEATURES`] numbers
+/// of `state`, and the moves up to `legal_ends[i]`; move `j` owns the slice of `move_rows` that ends at
+/// `move_ends[j]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Encoded {
+    position_rows: Vec<u32>,
+    position_ends: Vec<u32>,
+    state: Vec<f32>,
+    move_rows: Vec<u32>,
+    move_ends: Vec<u32>,
+    legal_ends: Vec<u32>,
+}
+
+/// One position of an [`Encoded`] list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EncodedPosition<'a> {
+    /// Sparse features of the position.
+    pub rows: &'a [u32],
+    /// Dense features, [`STATE_FEATURES`] numbers.
+    pub state: &'a [f32],
+    /// Features of the moves.
+    pub moves: EncodedMoves<'a>,
+}
+
+/// The moves of one encoded position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EncodedMoves<'a> {
+    rows: &'a [u32],
+    first: u32,
+    ends: &'a [u32],
+}
+
+impl<'a> EncodedMoves<'a> {
+    /// Number of moves.
+    pub fn len(self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether no move was given.
+    pub fn is_empty(self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The features of each move, in the order given.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = &'a [u32]> {
+        let mut start = self.first;
+        self.ends.iter().map(move |&end| {
+            let rows = &self.rows[start as usize..end as usize];
+            start = end;
+            rows
+        })
+    }
+
+    /// The features of all moves, one move after the other.
+    pub fn rows(self) -> &'a [u32] {
+        &self.rows[self.first as usize..self.ends.last().map_or(self.first as usize, |&end| end as usize)]
+    }
+}
+
+impl Encoded {
+    /// Forgets all positions, keeps the memory.
+    pub fn clear(&mut self) {
+        self.position_rows.clear();
+        self.position_ends.clear();
+        self.state.clear();
+        self.move_rows.clear();
+        self.move_ends.clear();
+        self.legal_ends.clear();
+    }
+
+    /// Number of positions.
+    pub fn len(&self) -> usize {
+        self.position_ends.len()
+    }
+
+    /// Whether there is no position.
+    pub fn is_empty(&self) -> bool {
+        self.position_ends.is_empty()
+    }
+
+    /// The `index`th position.
+    ///
+    /// # Panics
+    /// If there are not that many.
+    #[inline]
+    pub fn position(&self, index: usize) -> EncodedPosition<'_> {
+        let start = |ends: &[u32]| if index == 0 { 0 } else { ends[index - 1] as usize };
+        let first_move = start(&self.legal_ends);
+        EncodedPosition {
+            rows: &self.position_rows[start(&self.position_ends)..self.position_ends[index] as usize],
+            state: &self.state[index * STATE_FEATURES..(index + 1) * STATE_FEATURES],
+            moves: EncodedMoves {
+                rows: &self.move_rows,
+                first: if first_move == 0 { 0 } else { self.move_ends[first_move - 1] },
+                ends: &self.move_ends[first_move..self.legal_ends[index] as usize],
+            },
+        }
+    }
+
+    /// All positions in order.
+    pub fn iter(&self) -> impl Iterator<Item = EncodedPosition<'_>> {
+        (0..self.len()).map(|index| self.position(index))
+    }
+}
+
+/// A position as a shard stores it: the parts of a `PositionRow` that the encoding reads.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredPosition<'a> {
+    /// `Piece::code` a square, 0 for empty, not turned.
+    pub board: &'a [u8],
+    /// 0 for Black, 1 for White.
+    pub side_to_move: u8,
+    /// As in `PositionRow::state`.
+    pub state: [u8; 8],
+    /// `Move::raw` of the moves to encode.
+    pub moves: &'a [u32],
+}
+
+impl<'a> From<&'a PositionRow> for StoredPosition<'a> {
+    fn from(row: &'a PositionRow) -> Self {
+        StoredPosition { board: &row.board, side_to_move: row.side_to_move, state: row.state, moves: &row.moves }
+    }
+}
+
+/// Encodes positions of one variant.
+#[derive(Clone, Debug)]
+pub struct Encoder {
+    features: Features,
+    board: Board,
+    /// Index of the kind that each kind promotes to; its own where it does not promote.
+    promotes_to: Vec<u32>,
+}
+
+impl Encoder {
+    /// An encoder for positions of `variant`.
+    pub fn new(variant: &Arc<Variant>) -> Encoder {
+        let promotes_to = variant.kinds().iter().enumerate();
+        Encoder {
+            features: Features::of(variant),
+            board: variant.board(),
+            promotes_to: promotes_to
+                .map(|(index, kind)| kind.promotes_to.map_or(index, |promoted| promoted.index()) as u32)
+                .collect(),
+        }
+    }
+
+    /// Sizes of the feature tables.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// Appends the current position of `game` with the given legal moves to `out`.
+    pub fn push_game(&self, game: &Game, moves: &[Move], out: &mut Encoded) {
+        let position = game.position();
+        self.push(position.codes(), position.side_to_move(), State::of(game), moves.iter().copied(), out);
+    }
+
+    /// Appends a stored position with its moves to `out`.
+    ///
+    /// # Errors
+    /// If the board has another size, or a piece, square or move is not of this variant; `out` is unchanged then.
+    pub fn push_stored(&self, stored: StoredPosition<'_>, out: &mut Encoded) -> Result<(), EncodingError> {
+        self.check(stored)?;
+        let side = Color::ALL[stored.side_to_move as usize];
+        let moves = stored.moves.iter().map(|&raw| Move::from_raw(raw));
+        self.push(stored.board, side, State::from_bytes(stored.state), moves, out);
+        Ok(())
+    }
+
+    /// Whether a stored position can be encoded.
+    ///
+    /// # Errors
+    /// As [`Encoder::push_stored`].
+    pub fn check(&self, stored: StoredPosition<'_>) -> Result<(), EncodingError> {
+        let Features { kinds, squares } = self.features;
+        let error = |what, expected: String, found: usize| Err(EncodingError { what, expected, found });
+        if stored.board.len() != squares {
+            return error("board length", squares.to_string(), stored.board.len());
+        }
+        if let Some(&code) = stored.board.iter().find(|&&code| code as usize > 2 * kinds) {
+            return error("piece code", format!("at most {}", 2 * kinds), code as usize);
+        }
+        if stored.side_to_move > 1 {
+            return error("side to move", "0 or 1".into(), stored.side_to_move as usize);
+        }
+        if let Some(ban) = State::from_bytes(stored.state).ban_square.filter(|&ban| ban as usize >= squares) {
+            return error("lion-ban square", format!("below {squares}"), ban as usize);
+        }
+        for &raw in stored.moves {
+            let mv = Move::from_raw(raw);
+            let sound = mv.to().index() < squares
+                && match mv.dropped() {
+                    Some(kind) => kind.index() < kinds,
+                    None => mv.from().index() < squares && stored.board[mv.from().index()] != 0,
+                };
+            if !sound {
+                return error("move", "a move of a piece on the board".into(), raw as usize);
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&self, board: &[u8], side: Color, state: State, moves: impl Iterator<Item = Move>, out: &mut Encoded) {
+        let Features { kinds, squares } = self.features;
+        // XOR with this turns "is White" into "is an enemy".
+        let mover = side.index();
+        let turned = |square: usize| if mover == 0 { square } else { squares - 1 - square };
+        for (square, &code) in board.iter().enumerate() {
+            if code != 0 {
+                let (kind, color) = ((code as usize - 1) >> 1, (code as usize - 1) & 1);
+                let row = ((color ^ mover) * kinds + kind) * squares + turned(square);
+                out.position_rows.push(row as u32);
+            }
+        }
+        if let Some(square) = state.ban_square {
+            out.position_rows.push((self.features.piece_rows() + turned(square as usize)) as u32);
+        }
+        out.position_ends.push(out.position_rows.len() as u32);
+
+        let saturating = |count: u16, half: f32| count as f32 / (count as f32 + half);
+        out.state.extend([
+            if state.occurrences >= 2 { 1.0 } else { 0.0 },
+            if state.occurrences >= 3 { 1.0 } else { 0.0 },
+            saturating(state.plies_since_capture, 50.0),
+            saturating(state.ply, 200.0),
+        ]);
+
+        for mv in moves {
+            self.push_move(board, mv, &turned, &mut out.move_rows);
+            out.move_ends.push(out.move_rows.len() as u32);
+        }
+        out.legal_ends.push(out.move_ends.len() as u32);
+    }
+
+    #[inline]
+    fn push_move(&self, board: &[u8], mv: Move, turned: &impl Fn(usize) -> usize, rows: &mut Vec<u32>) {
+        let Features { kinds, squares } = self.features;
+        let captured_rows = 2 * kinds * squares;
+        let (from, to) = (mv.from().index(), mv.to().index());
+        let kind = match mv.dropped() {
+            Some(kind) => {
+                rows.push((captured_rows + 2 * kinds + kind.index()) as u32);
+                kind.index()
+            }
+            None => {
+                let kind = (board[from] as usize - 1) >> 1;
+                rows.push((kind * squares + turned(from)) as u32);
+                kind
+            }
+        };
+        rows.push(((kinds + kind) * squares + turned(to)) as u32);
+        let mut captured = |square: usize| {
+            if board[square] != 0 {
+                rows.push((captured_rows + ((board[square] as usize - 1) >> 1)) as u32);
+            }
+        };
+        if mv.has_way() {
+            for square in mv.on_the_way(self.board).into_iter().flatten() {
+                captured(square.index());
+            }
+        }
+        if to != from {
+            captured(to);
+        }
+        if mv.promotes() {
+            rows.push((captured_rows + kinds) as u32 + self.promotes_to[kind]);
+        }
+        if mv.is_pass() {
+            rows.push((captured_rows + 3 * kinds) as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{VARIANTS, game_after, positions, row};
+
+    #[test]
+    fn a_game_and_its_row_encode_alike() {
+        for name in VARIANTS {
+            let encoder = Encoder::new(&Variant::load(name, None).expect("built in"));
+            for (game, moves) in positions(name, 1, 60) {
+                let (mut played, mut stored) = (Encoded::default(), Encoded::default());
+                encoder.push_game(&game, &moves, &mut played);
+                encoder.push_stored((&row(&game, &moves, 1)).into(), &mut stored).expect("sound");
+                assert_eq!(played, stored, "{name} {}", game.position().sfen());
+            }
+        }
+    }
+
+    /// Turning the board round and swapping colours must change nothing. The turn of a packed move is by its documented
+    /// bits: squares count from the other end, directions (clockwise from up) go half a circle further.
+    #[test]
+    fn both_sides_see_the_same() {
+        for name in VARIANTS {
+            let variant = Variant::load(name, None).expect("built in");
+            let encoder = Encoder::new(&variant);
+            let last = variant.squares() - 1;
+            for (game, moves) in positions(name, 2, 60) {
+                let here = row(&game, &moves, 1);
+                let mut there = here.clone();
+                there.side_to_move = 1 - here.side_to_move;
+                for square in 0..=last {
+                    let code = here.board[last - square];
+                    there.board[square] = if code == 0 { 0 } else { ((code - 1) ^ 1) + 1 };
+                }
+                let ban = u16::from_le_bytes([here.state[0], here.state[1]]);
+                if ban != 0xffff {
+                    there.state[..2].copy_from_slice(&(last as u16 - ban).to_le_bytes());
+                }
+                for mv in &mut there.moves {
+                    let way = if *mv >> 22 & 3 != 0 { ((*mv >> 19 & 7) + 4) & 7 } else { 0 };
+                    let (from, to) = (*mv >> 9 & 511, *mv & 511);
+                    let squares = (last as u32 - from) << 9 | (last as u32 - to);
+                    *mv = *mv & !(7 << 19 | 0x3ffff) | way << 19 | squares;
+                }
+                let encoded = [&here, &there].map(|row| {
+                    let mut encoded = Encoded::default();
+                    encoder.push_stored(row.into(), &mut encoded).expect("sound");
+                    let position = encoded.position(0);
+                    let mut rows = position.rows.to_vec();
+                    rows.sort();
+                    let moves: Vec<Vec<u32>> = position.moves.iter().map(<[u32]>::to_vec).collect();
+                    (rows, position.state.to_vec(), moves)
+                });
+                assert_eq!(encoded[0], encoded[1], "{name} {}", game.position().sfen());
+            }
+        }
+    }
+
+    #[test]
+    fn features_follow_the_table() {
+        // A lone lion takes two pawns in one move, and a go-between promotes: rows by hand from the table in the doc.
+        let variant = Variant::load("chu", None).expect("built in");
+        let encoder = Encoder::new(&variant);
+        let (kinds, squares) = (variant.kinds().len() as u32, 144);
+        let kind = |id: &str| variant.kind_by_id(id).expect("a kind of chu").index() as u32;
+        let sfen = "k11/12/12/12/I4p6/6p5/6N5/12/12/12/12/11K b - 1";
+        let game = game_after(&variant, sfen, &[]);
+        let mut encoded = Encoded::default();
+        let square = |file: u32, rank: u32| (rank - 1) * 12 + (12 - file);
+        let check = |usi: &str, expected: Vec<u32>, encoded: &mut Encoded| {
+            let mv = game.position().parse_usi(usi).expect("a move of this position");
+            encoded.clear();
+            encoder.push_game(&game, &[mv], encoded);
+            assert_eq!(encoded.position(0).moves.iter().next().expect("one move"), expected, "{usi}");
+        };
+        let (lion, pawn, boy) = (kind("lion"), kind("pawn"), kind("go_between"));
+        let from = |kind: u32, at: u32| kind * squares + at;
+        let to = |kind: u32, at: u32| (kinds + kind) * squares + at;
+        let captured = |kind: u32| 2 * kinds * squares + kind;
+        let double = vec![from(lion, square(6, 7)), to(lion, square(7, 5)), captured(pawn), captured(pawn)];
+        check("6g6f7e", double, &mut encoded);
+        check("6g6f6g", vec![from(lion, square(6, 7)), to(lion, square(6, 7)), captured(pawn)], &mut encoded);
+        let pass = vec![from(lion, square(6, 7)), to(lion, square(6, 7)), captured(0) + 3 * kinds];
+        check("6g5g6g", pass, &mut encoded);
+        let promoted = captured(0) + kinds + kind("promoted_go_between");
+        let enters = vec![from(boy, square(12, 5)), to(boy, square(12, 4)), promoted];
+        check("12e12d+", enters, &mut encoded);
+        let board = encoded.position(0).rows;
+        let own = [from(boy, square(12, 5)), from(lion, square(6, 7)), from(kind("king"), square(1, 12))];
+        let enemy = [to(kind("king"), square(12, 1)), to(pawn, square(7, 5)), to(pawn, square(6, 6))];
+        for row in own.iter().chain(&enemy) {
+            assert!(board.contains(row), "{row} of {board:?}");
+        }
+        assert_eq!(board.len(), 6);
+    }
+
+    #[test]
+    fn bad_rows_are_refused() {
+        let encoder = Encoder::new(&Variant::load("sho", None).expect("built in"));
+        let (game, moves) = positions("sho", 3, 2).remove(0);
+        let sound = row(&game, &moves, 1);
+        let check = |change: &dyn Fn(&mut PositionRow), what: &str| {
+            let mut bad = sound.clone();
+            change(&mut bad);
+            let mut encoded = Encoded::default();
+            let error = encoder.push_stored((&bad).into(), &mut encoded).expect_err(what);
+            assert_eq!((error.what, encoded), (what, Encoded::default()));
+        };
+        check(&|row| row.board.truncate(80), "board length");
+        check(&|row| row.board[40] = 255, "piece code");
+        check(&|row| row.side_to_move = 2, "side to move");
+        check(&|row| row.state[0] = 200, "lion-ban square");
+        check(&|row| row.state[..2].copy_from_slice(&[81, 0]), "lion-ban square");
+        check(&|row| row.moves[0] |= 511, "move");
+        check(&|row| row.board[(row.moves[0] >> 9 & 511) as usize] = 0, "move");
+    }
+}

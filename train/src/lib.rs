@@ -1,0 +1,49 @@
+//! From recorded games to networks: encoding of positions, networks in burn, data sets, learning, checkpoints, and a
+//! fast evaluator for the search.
+//!
+//! | module         | holds                                                                        |
+//! |----------------|------------------------------------------------------------------------------|
+//! | [`encoding`]   | the table of features: the only place that knows what a network sees         |
+//! | [`config`]     | the tables `[network]` and `[train]` of a configuration                      |
+//! | [`network`]    | the networks as burn modules: the definition of what they compute            |
+//! | [`kernel`]     | the same function for play on CPUs                                           |
+//! | [`evaluator`]  | the kernel as a `selfplay::Evaluator`                                        |
+//! | [`dataset`]    | a window over position shards, held-out games, shuffling                     |
+//! | [`batch`]      | positions with targets, encoded                                              |
+//! | [`gradient`]   | losses and gradients by burn                                                 |
+//! | [`sparse`]     | the same gradients for learning on CPUs                                      |
+//! | [`adamw`]      | AdamW over tables of which a step changes few rows                           |
+//! | [`learner`]    | sessions of learning and their metrics                                       |
+//! | [`checkpoint`] | networks on disk                                                             |
+//!
+//! Deliberately absent: search, games, and a choice of what to learn from beyond the window.
+
+pub mod adamw;
+pub mod batch;
+pub mod checkpoint;
+pub mod config;
+pub mod dataset;
+pub mod encoding;
+pub mod error;
+pub mod evaluator;
+mod gather;
+pub mod gradient;
+pub mod kernel;
+pub mod learner;
+mod method;
+pub mod network;
+mod rng;
+pub mod sparse;
+#[cfg(test)]
+mod testing;
+mod threads;
+
+pub use burn::tensor::Device;
+
+pub use checkpoint::{Checkpoint, Description, Network, VariantId};
+pub use config::{Gradients, NetworkConfig, NnueConfig, Schedule, TrainConfig};
+pub use dataset::Dataset;
+pub use encoding::{ENCODING_VERSION, Encoder};
+pub use error::{CheckpointError, ConfigError, DatasetError, EncodingError, LearnerError};
+pub use evaluator::{NnueEvaluator, evaluator};
+pub use learner::{Learner, Metrics, Progress};
