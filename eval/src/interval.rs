@@ -1,0 +1,95 @@
+//! Percentile intervals from resamples, and the agreement of two tables with such intervals.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rank_stats::{PairCounts, log_fit, log_slope, spearman};
+
+/// Fewest pieces for which agreement is said at all.
+pub const MIN_PIECES: usize = 3;
+
+/// A statistic of a reference and an estimate.
+type Statistic = fn(&[f64], &[f64]) -> Option<f64>;
+
+/// An estimate with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// How an estimate agrees with a reference table. `None`: fewer than [`MIN_PIECES`] pieces, or not determined.
+/// Resampling adds noise to the estimate, so the intervals lean towards less agreement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Pieces compared.
+    pub pieces: usize,
+    /// Somers' D: order, over the pairs that the reference orders. The headline of order.
+    pub somers_d: Option<Interval>,
+    /// Kendall's tau-b: order, ties of the reference counted as failures; at most about 0.93 against a rounded table.
+    pub tau_b: Option<Interval>,
+    /// Spearman's rank correlation.
+    pub spearman: Option<Interval>,
+    /// Standard deviation of the log of estimate over reference, one factor free.
+    pub log_sd: Option<Interval>,
+    /// Deming slope of log estimate on log reference: under 1, the estimate is compressed.
+    pub log_slope: Option<Interval>,
+}
+
+impl Agreement {
+    /// Compares `estimate` with `reference`, entry by entry; `draws` are resamples of `estimate`.
+    ///
+    /// # Panics
+    /// If lengths differ.
+    pub fn of(reference: &[f64], estimate: &[f64], draws: &[Vec<f64>]) -> Self {
+        let interval = |statistic: Statistic| {
+            if reference.len() < MIN_PIECES {
+                return None;
+            }
+            percentile_interval(statistic(reference, estimate)?, draws.iter().map(|draw| statistic(reference, draw)))
+        };
+        Agreement {
+            pieces: reference.len(),
+            somers_d: interval(|x, y| PairCounts::of(x, y).somers_d()),
+            tau_b: interval(|x, y| PairCounts::of(x, y).tau_b()),
+            spearman: interval(spearman),
+            log_sd: interval(|x, y| log_fit(x, y).map(|fit| fit.sd)),
+            log_slope: interval(log_slope),
+        }
+    }
+}
+
+/// `value` with the 2.5 and 97.5 % points of the draws; `None` without draws or if one of them is undetermined.
+pub fn percentile_interval(value: f64, draws: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
+    let mut sorted: Vec<f64> = draws.collect::<Option<_>>()?;
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    let at = |share: f64| {
+        let position = share * last as f64;
+        let below = position.floor() as usize;
+        let above = (below + 1).min(last);
+        sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
+    };
+    Some(Interval { value, low: at(0.025), high: at(0.975) })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// 0, 1, .., 1000 has its 2.5 % point at 25 (linear interpolation between order statistics).
+    #[test]
+    fn percentiles() {
+        let shuffled = (0..=1000).map(|i| Some(f64::from(i * 5 % 1001)));
+        let interval = percentile_interval(3.0, shuffled).unwrap();
+        assert_eq!(interval, Interval { value: 3.0, low: 25.0, high: 975.0 });
+        assert_eq!(percentile_interval(3.0, std::iter::empty()), None);
+        assert_eq!(percentile_interval(3.0, [Some(1.0), None].into_iter()), None);
+        let one = percentile_interval(3.0, [Some(1.0)].into_iter()).unwrap();
+        assert_eq!((one.low, one.high), (1.0, 1.0));
+    }
+}

@@ -1,0 +1,16 @@
+//! Matches, ratings, piece values with intervals, reference tables, reports.
+
+pub mod bayes_elo;
+pub mod design;
+pub mod interval;
+mod linalg;
+pub mod match_stats;
+pub mod matches;
+pub mod measure;
+mod normal;
+pub mod pool;
+pub mod rank_stats;
+pub mod reference;
+pub mod regression;
+pub mod report;
+pub mod values;

@@ -1,0 +1,95 @@
+//! Piece values, ready to show.
+
+use engine::Variant;
+use serde::Serialize;
+
+use crate::interval::{Agreement, Interval};
+use crate::measure::{Measured, PieceName};
+use crate::values::{Method, PieceValue, Unit};
+
+/// A piece with its value.
+#[derive(Clone, Debug, Serialize)]
+pub struct PieceRow {
+    /// English name of the piece it moves as.
+    pub name: String,
+    /// For a promoted piece the English name of what it was.
+    pub from: Option<String>,
+    /// Japanese name; the symbol where the variant's definition is not at hand.
+    pub kanji: String,
+    /// One or two characters for boards.
+    pub symbol: String,
+    /// The measurement.
+    #[serde(flatten)]
+    pub value: PieceValue,
+}
+
+/// The measured values of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct ValuesReport {
+    /// How they were measured.
+    pub method: Method,
+    /// Games that count.
+    pub games: u64,
+    /// Positions that count.
+    pub rows: u64,
+    /// What a value counts.
+    pub unit: Unit,
+    /// Title of the reference table.
+    pub reference_title: Option<String>,
+    /// Set if the reference table assumes other moves than the games were played with.
+    pub warning: Option<String>,
+    /// What moving first is worth, in the same unit.
+    pub constant: Option<Interval>,
+    /// Pieces whose value the games determine, dearest first.
+    pub identified: Vec<PieceRow>,
+    /// The others, in the order of the variant.
+    pub not_identified: Vec<PieceRow>,
+    /// Agreement with the reference.
+    pub agreement: Agreement,
+}
+
+impl ValuesReport {
+    pub(super) fn new(measured: Measured, rules: Option<&Variant>) -> Self {
+        let Measured { reference_title, warning, values, names, .. } = measured;
+        let rows = values.pieces.into_iter().zip(names).map(|(value, name)| PieceRow::new(value, name, rules));
+        let (mut identified, not_identified): (Vec<_>, Vec<_>) = rows.partition(|row| row.value.value.is_some());
+        identified.sort_by(|a, b| b.value.value.unwrap_or(0.0).total_cmp(&a.value.value.unwrap_or(0.0)));
+        ValuesReport {
+            method: values.method,
+            games: values.games,
+            rows: values.rows,
+            unit: values.unit,
+            reference_title,
+            warning,
+            constant: values.constant,
+            identified,
+            not_identified,
+            agreement: values.agreement,
+        }
+    }
+
+    /// Number of kinds of pieces.
+    pub fn kinds(&self) -> usize {
+        self.identified.len() + self.not_identified.len()
+    }
+}
+
+impl PieceRow {
+    fn new(value: PieceValue, name: PieceName, rules: Option<&Variant>) -> Self {
+        let kind = rules.and_then(|rules| rules.kind_by_id(&value.id).map(|kind| rules.kind(kind)));
+        let base = kind.and_then(|kind| Some(rules?.kind(kind.base?).name.clone()));
+        let spelled = || Some(value.id.strip_prefix("promoted_")?.replace('_', " "));
+        PieceRow {
+            from: if name.promoted { base.or_else(spelled) } else { None },
+            kanji: kind.map_or(name.symbol.clone(), |kind| kind.kanji.clone()),
+            name: name.name,
+            symbol: name.symbol,
+            value,
+        }
+    }
+
+    /// Whether it is the promoted side of a piece.
+    pub fn promoted(&self) -> bool {
+        self.from.is_some()
+    }
+}

@@ -1,0 +1,157 @@
+//! How strong the networks are.
+
+use serde::{Deserialize, Serialize};
+
+use crate::interval::Interval;
+use crate::match_stats::expected_score;
+use crate::matches::MatchResult;
+use crate::normal::Z95;
+use crate::pool::{Encounter, Pool};
+
+/// The match of a new network against the one that played until then, with its verdict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Gate {
+    /// Number of the new network.
+    pub network: u32,
+    /// Number of the network it had to beat.
+    pub against: u32,
+    /// Whether it plays from now on.
+    pub accepted: bool,
+    /// The match, from the new network's side.
+    #[serde(flatten)]
+    pub result: MatchResult,
+}
+
+/// A match with the interval of its score.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScoredMatch {
+    /// Mean score of a game, 0 to 1, with the 95 % interval that belongs to `elo_low` and `elo_high`.
+    pub score_interval: Interval,
+    /// The match.
+    #[serde(flatten)]
+    pub result: MatchResult,
+}
+
+impl ScoredMatch {
+    fn new(result: MatchResult) -> Self {
+        // No bound on the rating is a bound of 0 or 1 on the score.
+        let low = result.elo_low.map_or(0.0, expected_score).min(result.score);
+        let high = result.elo_high.map_or(1.0, expected_score).max(result.score);
+        ScoredMatch { score_interval: Interval { value: result.score, low, high }, result }
+    }
+}
+
+/// What is known about one network.
+#[derive(Clone, Debug, Serialize)]
+pub struct NetworkStrength {
+    /// Its number.
+    pub network: u32,
+    /// Its match against the player who moves at random.
+    pub random: Option<ScoredMatch>,
+    /// The network it had to beat.
+    pub gate_against: Option<u32>,
+    /// Whether it did.
+    pub gate_accepted: Option<bool>,
+    /// That match.
+    pub gate: Option<ScoredMatch>,
+    /// Elo above the first network by the joint rating of all matches, with its 95 % interval.
+    pub elo_over_first: Option<Interval>,
+}
+
+/// What is known about all networks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Strength {
+    /// The networks, in order.
+    pub networks: Vec<NetworkStrength>,
+    /// The one that ratings are counted from.
+    pub first: u32,
+    /// The one that plays after the last gate, if there was a gate.
+    pub playing: Option<u32>,
+    /// Games in all matches.
+    pub games: u64,
+    /// Whether half a win and half a loss were added to every match of the joint rating, since some match alone would
+    /// put a rating at infinity.
+    pub pseudo_results: bool,
+    /// Why there is no joint rating, if there is none.
+    pub not_rated: Option<String>,
+}
+
+impl Strength {
+    /// `None` without any match.
+    pub(super) fn of(random: Vec<(u32, MatchResult)>, gates: Vec<Gate>) -> Option<Strength> {
+        let mut numbers: Vec<u32> = random.iter().map(|(network, _)| *network).collect();
+        numbers.extend(gates.iter().flat_map(|gate| [gate.network, gate.against]));
+        numbers.sort_unstable();
+        numbers.dedup();
+        let first = *numbers.first()?;
+        let games = random.iter().map(|(_, result)| result).chain(gates.iter().map(|gate| &gate.result));
+        let games = games.map(|result| result.games).sum();
+        let rated = rate(&numbers, &random, &gates);
+        let playing = gates.last().map(|gate| if gate.accepted { gate.network } else { gate.against });
+        let mut networks: Vec<NetworkStrength> = numbers
+            .iter()
+            .enumerate()
+            .map(|(index, &network)| NetworkStrength {
+                network,
+                random: None,
+                gate_against: None,
+                gate_accepted: None,
+                gate: None,
+                elo_over_first: rated.as_ref().ok().map(|pool| {
+                    // Twice the games went in.
+                    let found = pool.difference(index, 0);
+                    let half = Z95 * found.error * std::f64::consts::SQRT_2;
+                    Interval { value: found.elo, low: found.elo - half, high: found.elo + half }
+                }),
+            })
+            .collect();
+        let at = |network: u32| numbers.binary_search(&network).expect("every network of a match is listed");
+        for (network, result) in random {
+            networks[at(network)].random = Some(ScoredMatch::new(result));
+        }
+        for gate in gates {
+            let network = &mut networks[at(gate.network)];
+            network.gate_against = Some(gate.against);
+            network.gate_accepted = Some(gate.accepted);
+            network.gate = Some(ScoredMatch::new(gate.result));
+        }
+        Some(Strength {
+            networks,
+            first,
+            playing,
+            games,
+            pseudo_results: rated.as_ref().is_ok_and(|pool| pool.pseudo_results),
+            not_rated: rated.err(),
+        })
+    }
+
+    /// The last network.
+    pub fn last(&self) -> Option<&NetworkStrength> {
+        self.networks.last()
+    }
+}
+
+/// Ratings from all matches together: networks by their index in `numbers`, then the random player.
+///
+/// A match has both colours evenly and does not tell which games had which. So it goes in from both sides, which leaves
+/// nothing for an advantage of the first move, and counts every game twice.
+fn rate(numbers: &[u32], random: &[(u32, MatchResult)], gates: &[Gate]) -> Result<Pool, String> {
+    if gates.is_empty() {
+        return Err("no match between networks".to_owned());
+    }
+    let at = |network: u32| numbers.binary_search(&network).expect("every network of a match is listed");
+    let against_random = random.iter().map(|(network, result)| (at(*network), numbers.len(), result));
+    let against_each_other = gates.iter().map(|gate| (at(gate.network), at(gate.against), &gate.result));
+    let encounters: Vec<Encounter> = against_random
+        .chain(against_each_other)
+        .flat_map(|(first, second, result)| {
+            let (wins, draws, losses) = (result.wins, result.draws, result.losses);
+            [
+                Encounter { first, second, wins, draws, losses },
+                Encounter { first: second, second: first, wins: losses, draws, losses: wins },
+            ]
+        })
+        .collect();
+    let players = numbers.len() + usize::from(!random.is_empty());
+    Pool::fit(players, &encounters).map_err(|error| error.to_string())
+}
