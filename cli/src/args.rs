@@ -29,6 +29,20 @@ pub(crate) enum Command {
     Perft(commands::perft::Perft),
     /// List the legal moves, after playing some if wanted
     Moves(commands::moves::Moves),
+    /// Play games of a network with itself and keep them as parquet files
+    Selfplay(commands::selfplay::Selfplay),
+    /// Train a network on a run's games
+    Train(commands::train::Train),
+    /// Let two players play a match with reversed colours
+    Match(commands::match_::Match),
+    /// Measure what each piece is worth, beside a reference table
+    Values(commands::values::Values),
+    /// The whole loop: play, train, match, measure, report
+    Run(commands::run::RunArgs),
+    /// Check or count recorded games
+    Data(commands::data::Data),
+    /// Write a run's report.html
+    Report(commands::report::Report),
 }
 
 /// Which game under which rules.

@@ -5,7 +5,11 @@
 
 mod args;
 mod commands;
+mod config;
 mod output;
+mod pipeline;
+mod players;
+mod session;
 
 use std::process::ExitCode;
 
@@ -18,6 +22,10 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if error.is::<session::Interrupted>() {
+                eprintln!("{error}");
+                return ExitCode::from(130);
+            }
             eprintln!("error: {error:#}");
             ExitCode::from(2)
         }
@@ -31,5 +39,12 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Check(args) => commands::check::run(args),
         Command::Perft(args) => commands::perft::run(args),
         Command::Moves(args) => commands::moves::run(args),
+        Command::Selfplay(args) => commands::selfplay::run(args),
+        Command::Train(args) => commands::train::run(args),
+        Command::Match(args) => commands::match_::run(args),
+        Command::Values(args) => commands::values::run(args),
+        Command::Run(args) => commands::run::run(args),
+        Command::Data(args) => commands::data::run(args),
+        Command::Report(args) => commands::report::run(args),
     }
 }

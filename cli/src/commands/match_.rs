@@ -1,0 +1,115 @@
+//! `shishi match`
+
+use anyhow::{Context, bail};
+use clap::Args;
+use eval::matches::{Contestants, MatchConfig, MatchResult};
+use selfplay::PlayerSpec;
+
+use crate::args::VariantArgs;
+use crate::session::Interrupted;
+use crate::{output, pipeline, players, session};
+
+#[derive(Args)]
+#[command(
+    after_help = "Example: shishi match sho --first net:runs/quick-sho/networks/000003,sims=32 --second random --games 100\n\n\
+Players: random, material (greedy one ply), net:CHECKPOINT[,sims=N]. Each opening is played twice with colours reversed."
+)]
+pub(crate) struct Match {
+    #[command(flatten)]
+    variant: VariantArgs,
+    /// The player whose side results are given from
+    #[arg(long, value_name = "PLAYER")]
+    first: PlayerSpec,
+    /// The other player
+    #[arg(long, value_name = "PLAYER")]
+    second: PlayerSpec,
+    /// Games at most [default: 100, with --sprt 10000]
+    #[arg(long)]
+    games: Option<usize>,
+    /// Stop as soon as the normalised Elo is shown to be HIGH rather than LOW or the other way round
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
+    sprt: Option<String>,
+    /// Random plies of an opening at most
+    #[arg(long, default_value_t = 8)]
+    opening_plies: u32,
+    /// Plies after which a game counts as a draw, 0 for never
+    #[arg(long, default_value_t = 1000)]
+    max_plies: usize,
+    /// Seed of openings and chance
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Threads; all cores if not given
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: Match) -> anyhow::Result<()> {
+    let variant = args.variant.load()?;
+    let sprt = args.sprt.as_deref().map(read_bounds).transpose()?;
+    let config = MatchConfig {
+        games: args.games.unwrap_or(if sprt.is_some() { 10_000 } else { 100 }),
+        opening_plies: args.opening_plies,
+        max_plies: args.max_plies,
+        sprt,
+        ..MatchConfig::default()
+    };
+    config.validate()?;
+    let first = players::load(&args.first, &variant, config.simulations)?;
+    let second = players::load(&args.second, &variant, config.simulations)?;
+    let names = [args.first.to_string(), args.second.to_string()];
+    let contestants = Contestants { first: (&names[0], &first), second: (&names[1], &second) };
+    let stop = session::stop_flag()?;
+    let threads = session::threads(args.threads);
+    let result = pipeline::show_match("match", &variant, &contestants, &config, args.seed, threads, &stop)?;
+    if args.json {
+        output::json(&serde_json::to_value(&result)?);
+    } else {
+        println!("{}", text(&result));
+    }
+    if !result.complete {
+        return Err(Interrupted("the result counts the pairs that were finished".to_string()).into());
+    }
+    Ok(())
+}
+
+fn read_bounds(text: &str) -> anyhow::Result<(f64, f64)> {
+    let parts: Vec<_> = text.split(',').collect();
+    let &[low, high] = parts.as_slice() else { bail!("--sprt `{text}`: expected LOW,HIGH such as 0,50") };
+    let number =
+        |part: &str| part.trim().parse::<f64>().with_context(|| format!("--sprt `{text}`: `{part}` is no number"));
+    Ok((number(low)?, number(high)?))
+}
+
+pub(crate) fn text(result: &MatchResult) -> String {
+    let number = |value: Option<f64>| value.map_or("not determined".to_string(), |value| format!("{value:+.1}"));
+    let error = |value: Option<f64>| value.map_or(String::new(), |value| format!(" ± {value:.1}"));
+    let mut lines = vec![
+        format!("{} against {}: {} games", result.first, result.second, result.games),
+        format!(
+            "won {}, drawn {}, lost {}; score {:.1} %",
+            result.wins,
+            result.draws,
+            result.losses,
+            100.0 * result.score
+        ),
+        format!("Elo {}{}", number(result.elo), error(result.elo_error)),
+        format!("nElo {}{}", number(result.nelo), error(result.nelo_error)),
+        format!("likelihood of superiority {:.1} %", 100.0 * result.los),
+        format!("pairs by points 0, ½, 1, 1½, 2: {:?}", result.pentanomial.0),
+    ];
+    if let (Some(llr), Some((low, high)), Some(verdict)) = (result.llr, result.bounds, result.verdict) {
+        lines
+            .push(format!("SPRT nElo {low} against {high}: log-likelihood ratio {llr:.2}, {verdict:?}").to_lowercase());
+    }
+    let reasons: Vec<_> = result.reasons.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+    lines.push(format!(
+        "ends: {}; {:.0} plies a game; {} distinct games",
+        reasons.join(", "),
+        result.mean_plies,
+        result.distinct
+    ));
+    lines.join("\n")
+}

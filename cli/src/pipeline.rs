@@ -1,0 +1,388 @@
+//! A run directory and the stages that fill it.
+//!
+//! Generation `g` plays games with the best network so far, trains network `g + 1` on them and the generations before,
+//! and lets it play the old one (the gate) and the random player (the measure). A stage is done when its result is there;
+//! so a run can be stopped anywhere and goes on with the first stage whose result is missing.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use engine::Variant;
+use eval::matches::{Contestants, MatchConfig, MatchResult, play_match};
+use eval::measure::{Measured, by_outcome};
+use eval::reference::ReferenceTable;
+use selfplay::data::{PositionRow, ShardReader, find_shards};
+use selfplay::{Evaluator, Generation, Player, Uniform, derive_seed, generate};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use train::{Checkpoint, Dataset, Device, Learner, Network};
+
+use crate::config::RunConfig;
+use crate::players;
+use crate::session::{Bar, Interrupted, RunLock, log_event, read_json, write_json, write_whole};
+
+/// Domains of the seeds that a run derives from its own.
+const NETWORK: u64 = 1;
+const TRAINING: u64 = 2;
+const GATE: u64 = 3;
+const MEASURE: u64 = 4;
+const VALUES: u64 = 5;
+
+/// A gate match and its verdict.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Gate {
+    /// Generation of the new network.
+    pub(crate) network: u32,
+    /// Generation of the network it had to beat.
+    pub(crate) against: u32,
+    /// Whether it plays from now on.
+    pub(crate) accepted: bool,
+    /// The match, from the new network's side.
+    #[serde(flatten)]
+    pub(crate) result: MatchResult,
+}
+
+/// A run directory, held against other processes.
+pub(crate) struct Run {
+    pub(crate) folder: PathBuf,
+    pub(crate) config: RunConfig,
+    pub(crate) variant: Arc<Variant>,
+    pub(crate) threads: usize,
+    pub(crate) stop: Arc<AtomicBool>,
+    _lock: RunLock,
+}
+
+impl Run {
+    /// Opens a run directory for a configuration: a new one, or with `resume` one that has the same configuration.
+    pub(crate) fn open(
+        folder: &Path,
+        config: RunConfig,
+        resume: bool,
+        threads: usize,
+        stop: Arc<AtomicBool>,
+    ) -> anyhow::Result<Run> {
+        let variant = config.variant()?;
+        let path = folder.join("run.toml");
+        let text = toml::to_string(&config).context("the configuration cannot be written as TOML")?;
+        let there = path.exists();
+        if there && !resume {
+            bail!("{} is a run already; go on with it by --resume, or choose another --out", folder.display());
+        }
+        if !there && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some_and(|entry| entry.is_ok())) {
+            let only_lock = folder.read_dir()?.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ".lock"));
+            if !only_lock {
+                bail!("{} holds other files and no run.toml; choose another --out", folder.display());
+            }
+        }
+        let lock = RunLock::take(folder)?;
+        if there {
+            let old = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            if old != text {
+                let line = old.lines().zip(text.lines()).position(|(a, b)| a != b).map_or(1, |i| i + 1);
+                let (before, now) = (old.lines().nth(line - 1).unwrap_or(""), text.lines().nth(line - 1).unwrap_or(""));
+                bail!("the configuration differs from {}, line {line}: there `{before}`, now `{now}`", path.display());
+            }
+        } else {
+            write_whole(&path, &text)?;
+        }
+        Ok(Run { folder: folder.to_path_buf(), config, variant, threads, stop, _lock: lock })
+    }
+
+    fn network_folder(&self, generation: u32) -> PathBuf {
+        self.folder.join("networks").join(format!("{generation:06}"))
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn interrupted(&self) -> anyhow::Error {
+        Interrupted(format!("what is finished is in {}; go on with --resume", self.folder.display())).into()
+    }
+
+    fn seed(&self, domain: u64, generation: u32) -> u64 {
+        derive_seed(&[self.config.run.seed, domain, generation.into()])
+    }
+
+    fn load(&self, generation: u32) -> anyhow::Result<Checkpoint> {
+        Ok(Checkpoint::load(&self.network_folder(generation), &self.variant, &Device::flex())?)
+    }
+
+    /// All stages of all generations, then the values.
+    pub(crate) fn complete(&self) -> anyhow::Result<()> {
+        let started = Instant::now();
+        self.first_network()?;
+        let mut best = 0;
+        for generation in 0..self.config.run.generations {
+            self.play(generation, best)?;
+            self.train(generation)?;
+            best = self.gate(generation + 1, best)?;
+            self.measure(generation + 1)?;
+        }
+        self.values()?;
+        eprintln!("run complete in {:.0} s", started.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// The untrained network, which the first trained one has to beat.
+    fn first_network(&self) -> anyhow::Result<()> {
+        if self.network_folder(0).exists() {
+            return Ok(());
+        }
+        let network = Network::new(&self.config.network, &self.variant, self.seed(NETWORK, 0), &Device::flex())?;
+        Ok(Checkpoint { network, optimizer: None }.save(&self.network_folder(0))?)
+    }
+
+    /// Self-play of a generation with the network `best`; network 0 knows nothing, so a judge that knows nothing and
+    /// costs nothing takes its place.
+    fn play(&self, generation: u32, best: u32) -> anyhow::Result<()> {
+        let evaluator: Box<dyn Evaluator> = match best {
+            0 => Box::new(Uniform),
+            best => Box::new(train::evaluator(&self.load(best)?.network, &self.variant)),
+        };
+        self.play_with(generation, evaluator.as_ref())
+    }
+
+    /// Self-play of a generation with any evaluator.
+    pub(crate) fn play_with(&self, generation: u32, evaluator: &dyn Evaluator) -> anyhow::Result<()> {
+        let games = self.config.selfplay.games;
+        let bar = Bar::new(&format!("generation {generation}, games"), games);
+        let started = Instant::now();
+        let work = Generation {
+            variant: &self.variant,
+            evaluator,
+            config: &self.config.selfplay,
+            search: &self.config.search,
+            run_seed: self.config.run.seed,
+            number: generation,
+            games: 0..games,
+            threads: self.threads,
+        };
+        let mut show = |state: &selfplay::Progress| {
+            let rate = state.positions as f64 / started.elapsed().as_secs_f64().max(1e-9);
+            bar.set(state.games, state.games_wanted, || format!("{rate:.0} positions/s"));
+        };
+        let state = generate(&work, &self.folder, &mut show, &self.stop)?;
+        let seconds = started.elapsed().as_secs_f64();
+        let new = state.games - state.games_found;
+        bar.finish(&format!(
+            "{} games ({new} new), {} positions, {:.0} positions/s",
+            state.games,
+            state.positions,
+            state.positions as f64 / seconds.max(1e-9)
+        ));
+        if !state.is_complete() {
+            return Err(self.interrupted());
+        }
+        if new == 0 {
+            return Ok(());
+        }
+        log_event(
+            &self.folder,
+            &json!({
+                "event": "selfplay", "generation": generation, "network": evaluator.id(), "games": new, "positions": state.positions,
+                "simulations": state.simulations, "seconds": seconds, "positions_per_second": state.positions as f64 / seconds.max(1e-9),
+            }),
+        )
+    }
+
+    /// Trains the network that follows a generation's games.
+    pub(crate) fn train(&self, generation: u32) -> anyhow::Result<()> {
+        let target = self.network_folder(generation + 1);
+        if target.exists() {
+            return Ok(());
+        }
+        self.train_from(generation, self.load(generation)?)
+    }
+
+    fn train_from(&self, generation: u32, checkpoint: Checkpoint) -> anyhow::Result<()> {
+        let target = self.network_folder(generation + 1);
+        let mut data = Dataset::new(&self.variant, &self.config.train);
+        data.update(&self.folder.join("positions"), Some(generation))?;
+        let mut learner = Learner::new(checkpoint, &self.config.train, self.threads)?;
+        let bar = Bar::new(&format!("generation {generation}, training"), 0);
+        let metrics = learner.train(&data, self.seed(TRAINING, generation), &mut |progress| {
+            bar.set(progress.done, progress.steps, || {
+                format!("policy {:.3}, value {:.3}", progress.losses.policy, progress.losses.value)
+            });
+            if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if self.stopped() {
+            bar.finish("stopped");
+            return Err(self.interrupted());
+        }
+        let validation = metrics.validation.map_or(String::new(), |losses| {
+            format!(", held-out games: policy {:.3}, value {:.3}", losses.policy, losses.value)
+        });
+        bar.finish(&format!(
+            "{} steps, policy {:.3}, value {:.3}{validation}, {:.0} positions/s",
+            metrics.steps,
+            metrics.training.policy,
+            metrics.training.value,
+            metrics.positions as f64 / metrics.seconds.max(1e-9)
+        ));
+        learner.checkpoint(generation + 1)?.save(&target)?;
+        let mut event = json!({"event": "train", "generation": generation, "network": generation + 1});
+        merge(&mut event, &metrics);
+        log_event(&self.folder, &event)
+    }
+
+    /// Trains on the newest games of the run; gives the folder of the network.
+    pub(crate) fn train_newest(&self) -> anyhow::Result<PathBuf> {
+        let shards = find_shards(&[self.folder.join("positions")])?;
+        let newest = shards.last().map(|shard| ShardReader::open::<PositionRow>(&shard.positions)).transpose()?;
+        let Some(newest) = newest else { bail!("{} holds no games", self.folder.display()) };
+        let generation = newest.meta().generation;
+        // Networks go on from the one before; what is missing in between starts anew.
+        if !self.network_folder(generation).exists() {
+            let network =
+                Network::new(&self.config.network, &self.variant, self.seed(NETWORK, generation), &Device::flex())?;
+            self.train_from(generation, Checkpoint { network, optimizer: None })?;
+        } else {
+            self.train(generation)?;
+        }
+        Ok(self.network_folder(generation + 1))
+    }
+
+    /// The match of a new network against the best one; tells which is the best then.
+    fn gate(&self, network: u32, best: u32) -> anyhow::Result<u32> {
+        let path = self.folder.join("matches").join(format!("gate-{network:06}.json"));
+        if let Some(gate) = read_json::<Gate>(&path)? {
+            return Ok(if gate.accepted { network } else { best });
+        }
+        let config = &self.config.gate.games;
+        let (new, old) = (self.net(network, config)?, self.net(best, config)?);
+        let what = format!("network {network} against {best}");
+        let names = [format!("net:{network:06}"), format!("net:{best:06}")];
+        let contestants = Contestants { first: (&names[0], &new), second: (&names[1], &old) };
+        let result = self.match_of(&what, &contestants, config, self.seed(GATE, network))?;
+        let accepted = result.score >= self.config.gate.min_score;
+        eprintln!(
+            "network {network} {}",
+            if accepted { "plays from now on" } else { "is not better; the old one goes on playing" }
+        );
+        let gate = Gate { network, against: best, accepted, result };
+        write_json(&path, &gate)?;
+        let mut event = json!({"event": "gate"});
+        merge(&mut event, &gate);
+        log_event(&self.folder, &event)?;
+        Ok(if accepted { network } else { best })
+    }
+
+    /// The match of a network against the random player.
+    fn measure(&self, network: u32) -> anyhow::Result<()> {
+        let path = self.folder.join("matches").join(format!("random-{network:06}.json"));
+        if path.exists() {
+            return Ok(());
+        }
+        let player = self.net(network, &self.config.measure)?;
+        let name = format!("net:{network:06}");
+        let contestants = Contestants { first: (&name, &player), second: ("random", &Player::Random) };
+        let what = format!("network {network} against random");
+        let result = self.match_of(&what, &contestants, &self.config.measure, self.seed(MEASURE, network))?;
+        write_json(&path, &result)?;
+        let mut event = json!({"event": "measure", "network": network});
+        merge(&mut event, &result);
+        log_event(&self.folder, &event)
+    }
+
+    fn net(&self, network: u32, config: &MatchConfig) -> anyhow::Result<Player> {
+        players::net(&self.network_folder(network), &self.variant, config.simulations)
+    }
+
+    fn match_of(
+        &self,
+        what: &str,
+        contestants: &Contestants<'_>,
+        config: &MatchConfig,
+        seed: u64,
+    ) -> anyhow::Result<MatchResult> {
+        let result = show_match(what, &self.variant, contestants, config, seed, self.threads, &self.stop)?;
+        if result.complete { Ok(result) } else { Err(self.interrupted()) }
+    }
+
+    /// The piece values of the run, once they are measured.
+    pub(crate) fn measured(&self) -> anyhow::Result<Option<Measured>> {
+        read_json(&self.folder.join("values").join("outcome.json"))
+    }
+
+    /// The last network's match against the random player.
+    pub(crate) fn last_measure(&self) -> anyhow::Result<Option<MatchResult>> {
+        read_json(&self.folder.join("matches").join(format!("random-{:06}.json", self.config.run.generations)))
+    }
+
+    /// Piece values from all games of the run.
+    fn values(&self) -> anyhow::Result<()> {
+        let path = self.folder.join("values").join("outcome.json");
+        if path.exists() {
+            return Ok(());
+        }
+        let reference = ReferenceTable::default_for(self.variant.name());
+        let folders = [self.folder.join("positions")];
+        let measured =
+            measure_values(&self.variant, &folders, reference.as_ref(), &self.config.values, self.seed(VALUES, 0))?;
+        write_json(&path, &measured)
+    }
+}
+
+/// Values from shards, with a line on stderr.
+pub(crate) fn measure_values(
+    variant: &Arc<Variant>,
+    paths: &[PathBuf],
+    reference: Option<&ReferenceTable>,
+    config: &eval::values::ValuesConfig,
+    seed: u64,
+) -> anyhow::Result<Measured> {
+    let started = Instant::now();
+    let shards = find_shards(paths)?;
+    if shards.is_empty() {
+        bail!("no games in {}", paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "));
+    }
+    let measured = by_outcome(variant, &shards, reference, config, seed)?;
+    eprintln!(
+        "piece values: {} positions of {} games, {:.1} s",
+        measured.values.rows,
+        measured.values.games,
+        started.elapsed().as_secs_f64()
+    );
+    Ok(measured)
+}
+
+/// A match with its progress and its result on stderr.
+pub(crate) fn show_match(
+    what: &str,
+    variant: &Arc<Variant>,
+    contestants: &Contestants<'_>,
+    config: &MatchConfig,
+    seed: u64,
+    threads: usize,
+    stop: &AtomicBool,
+) -> anyhow::Result<MatchResult> {
+    let bar = Bar::new(what, config.games as u64);
+    let result = play_match(variant, contestants, config, seed, threads, stop, &|progress| {
+        bar.set(progress.games as u64, progress.wanted as u64, || {
+            progress.score.map_or(String::new(), |score| format!("score {:.1} %", 100.0 * score))
+        });
+    })?;
+    let elo = match (result.elo, result.elo_low, result.elo_high) {
+        (Some(elo), Some(low), Some(high)) => format!(", Elo {elo:+.0} ({low:+.0} to {high:+.0})"),
+        (_, Some(low), None) => format!(", Elo above {low:+.0}"),
+        (_, None, Some(high)) => format!(", Elo below {high:+.0}"),
+        _ => String::new(),
+    };
+    bar.finish(&format!("+{} ={} −{}{elo}", result.wins, result.draws, result.losses));
+    Ok(result)
+}
+
+/// Adds the fields of a structure to a JSON object.
+fn merge(event: &mut serde_json::Value, more: &impl Serialize) {
+    if let (Some(event), Ok(serde_json::Value::Object(more))) = (event.as_object_mut(), serde_json::to_value(more)) {
+        more.into_iter().for_each(|(key, value)| {
+            event.entry(key).or_insert(value);
+        });
+    }
+}

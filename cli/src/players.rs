@@ -1,0 +1,25 @@
+//! Players from their names on the command line.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::Variant;
+use selfplay::{MaterialValues, Player, PlayerSpec, SearchConfig};
+use train::{Checkpoint, Device};
+
+/// The player of a spec. Networks search without noise, so that strength alone decides.
+pub(crate) fn load(spec: &PlayerSpec, variant: &Arc<Variant>, simulations: u32) -> anyhow::Result<Player> {
+    Ok(match spec {
+        PlayerSpec::Random => Player::Random,
+        PlayerSpec::Material => Player::Material(MaterialValues::from_mobility(variant)),
+        PlayerSpec::Net { checkpoint, simulations: own } => net(checkpoint, variant, own.unwrap_or(simulations))?,
+    })
+}
+
+/// A network that searches.
+pub(crate) fn net(checkpoint: &Path, variant: &Arc<Variant>, simulations: u32) -> anyhow::Result<Player> {
+    let checkpoint = Checkpoint::load(checkpoint, variant, &Device::flex())?;
+    let evaluator = train::evaluator(&checkpoint.network, variant);
+    let search = SearchConfig { simulations, noise: 0.0, ..SearchConfig::default() };
+    Ok(Player::Net { evaluator: Arc::new(evaluator), search })
+}

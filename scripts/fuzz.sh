@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs every fuzz target of the rules core for some seconds and stops with 1 if one of them found something.
+#
+#   scripts/fuzz.sh [SECONDS] [TARGET...]      default: 20 seconds, all targets
+#
+# Seeds are made from engine/fuzz/seeds and the variant files; what the fuzzer learns stays in engine/fuzz/corpus. Inputs
+# that fail are left in engine/fuzz/artifacts. Exit 2: bad arguments, or nightly or cargo-fuzz is missing.
+set -euo pipefail
+cd "$(dirname "$0")/../engine"
+
+seconds=${1:-20}
+if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
+  echo "usage: scripts/fuzz.sh [SECONDS] [TARGET...]" >&2
+  exit 2
+fi
+if ! rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
+  echo "fuzzing needs a nightly toolchain; install it with: rustup toolchain install nightly --profile minimal" >&2
+  exit 2
+fi
+if ! command -v cargo-fuzz >/dev/null; then
+  echo "cargo-fuzz is missing; install it with: cargo install cargo-fuzz --locked" >&2
+  exit 2
+fi
+# The core has no unsafe code: a sanitizer would only take time.
+fuzz() { cargo +nightly fuzz "$@"; }
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(fuzz list)
+
+# seed TARGET NAME: writes standard input as a seed.
+seed() { mkdir -p "fuzz/corpus/$1" && cat >"fuzz/corpus/$1/$2"; }
+
+number=0
+while IFS= read -r line; do
+  number=$((number + 1))
+  [[ $line == \#* ]] && continue
+  printf '%s' "$line" | seed sfen "seed-$number"
+  printf '%s' "$line" | seed usi "seed-$number"
+  # Of a game the first two bytes are the ruleset and the start, the others the moves; the text of a line will do.
+  { printf "\\x$(printf %02x "$number")\\x$(printf %02x $((number / 4)))"; printf '%s' "$line"; } |
+    seed random_play "seed-$number"
+done <fuzz/seeds/positions.txt
+for file in variants/*.toml fuzz/seeds/*.toml; do
+  seed variant_toml "seed-$(basename "$file")" <"$file"
+done
+
+failed=()
+for target in "${targets[@]}"; do
+  echo "== $target: $seconds s"
+  options=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0)
+  case $target in
+    variant_toml) options+=(-max_len=20000 -dict=fuzz/seeds/variant_toml.dict) ;;
+    *) options+=(-max_len=2000) ;;
+  esac
+  fuzz run --sanitizer none "$target" -- "${options[@]}" || failed+=("$target")
+done
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "found something: ${failed[*]}; to see it again: cd engine && cargo +nightly fuzz run TARGET fuzz/artifacts/TARGET/FILE" >&2
+  exit 1
+fi
