@@ -1,7 +1,7 @@
 //! What long work needs: a flag that Ctrl-C sets, progress on stderr, files that appear whole.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -133,10 +133,17 @@ impl RunLock {
     }
 }
 
-/// Appends one event to a run's `metrics.jsonl`.
+/// Appends one event to a run's `metrics.jsonl`. A line that a kill left unfinished is taken off first.
 pub(crate) fn log_event(run: &Path, event: &serde_json::Value) -> anyhow::Result<()> {
     let path: PathBuf = run.join("metrics.jsonl");
-    let context = || format!("cannot write {}", path.display());
-    let mut file = File::options().create(true).append(true).open(&path).with_context(context)?;
-    writeln!(file, "{event}").with_context(context)
+    let append = || -> std::io::Result<()> {
+        let mut file = File::options().create(true).truncate(false).read(true).write(true).open(&path)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        file.set_len(whole as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        file.write_all(format!("{event}\n").as_bytes())
+    };
+    append().with_context(|| format!("cannot write {}", path.display()))
 }

@@ -24,11 +24,7 @@ fn write_text(path: &Path, text: &str) {
 }
 
 fn play(run: &Path, variant: &str, number: u32) {
-    play_n(run, variant, number, GAMES);
-}
-
-pub fn play_n(run: &Path, variant: &str, number: u32, games: u64) {
-    let config = SelfplayConfig { games, max_plies: 150, ..SelfplayConfig::default() };
+    let config = SelfplayConfig { games: GAMES, max_plies: 150, ..SelfplayConfig::default() };
     let search = SearchConfig { simulations: 2, ..SearchConfig::default() };
     let config = SelfplayConfig { cheap_simulations: 1, ..config };
     let work = Generation {
@@ -38,7 +34,7 @@ pub fn play_n(run: &Path, variant: &str, number: u32, games: u64) {
         search: &search,
         run_seed: 5,
         number,
-        games: 0..games,
+        games: 0..GAMES,
         threads: 1,
     };
     generate(&work, run, &mut |_| {}, &AtomicBool::new(false)).unwrap();
@@ -208,6 +204,8 @@ fn the_summary_has_the_numbers_of_the_report() {
     assert_eq!(report.shown.len(), 3);
     for game in &report.shown {
         assert_eq!(game.generation, 1);
+        // Some of the games have a winner, and those are shown.
+        assert!(["black", "white"].contains(&game.result.as_deref().unwrap()));
         assert_eq!(game.values.len(), game.moves.len());
     }
 }
@@ -252,7 +250,7 @@ fn what_is_missing_is_said() {
 /// The boards that the page's script builds from its data are those of the games as the engine plays them.
 #[test]
 fn the_boards_of_shown_games_are_right() {
-    for variant in ["sho", "chu"] {
+    for variant in Variant::builtin_names() {
         let folder = TempDir::new().unwrap();
         play(folder.path(), variant, 0);
         let html = html(folder.path());

@@ -49,7 +49,9 @@ fn end(game: &ShownGame) -> String {
 
 /// The board with its buttons.
 pub(super) fn viewer(m: &mut Markup, games: &[ShownGame], rules: &Variant) {
-    m.element("div", &[("id", &"viewer"), ("class", &"viewer"), ("tabindex", &0)], |m| {
+    // Squares of the small boards need not be as large as the page allows.
+    let width = format!("max-width: {:.1}rem", (6.0 + 2.4 * rules.files() as f64).min(44.0));
+    m.element("div", &[("id", &"viewer"), ("class", &"viewer"), ("style", &width), ("tabindex", &0)], |m| {
         m.element("div", &[("class", &"choice"), ("role", &"group"), ("aria-label", &"Game")], |m| {
             for (index, game) in games.iter().enumerate() {
                 let label = format!("{} moves, {}", game.moves.len(), end(game));

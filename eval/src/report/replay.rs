@@ -53,8 +53,8 @@ pub(super) struct Step {
     pub(super) marks: Vec<usize>,
 }
 
-/// A short, a middling and a long game of the last generation among those that were played to an end. None if the
-/// shards were played under other rules than `rules`.
+/// A short, a middling and a long game of the last generation, among those that somebody won if there are any. None if
+/// the shards were played under other rules than `rules`.
 pub(super) fn choose(shards: &[ShardPair], rules: &Arc<Variant>) -> Result<Vec<ShownGame>, ReportError> {
     let mut games: Vec<(GameRow, &ShardPair)> = Vec::new();
     for shard in shards.iter().rev() {
@@ -67,8 +67,9 @@ pub(super) fn choose(shards: &[ShardPair], rules: &Arc<Variant>) -> Result<Vec<S
         }
         games.extend(found.rows.into_iter().map(|game| (game, shard)));
     }
-    if games.iter().any(|(game, _)| game.result.is_some()) {
-        games.retain(|(game, _)| game.result.is_some());
+    let won = |(game, _): &(GameRow, &ShardPair)| matches!(game.result, Some(GameResult::Won(_)));
+    if games.iter().any(won) {
+        games.retain(won);
     }
     games.sort_by_key(|(game, _)| (game.plies, game.game_id));
     let last = games.len().saturating_sub(1) as f64;

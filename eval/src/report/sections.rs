@@ -32,11 +32,9 @@ pub(super) fn strength(m: &mut Markup, strength: &Strength) {
         }
         let line = Line { class: "one", name: "Elo above the first network", points: over_first.collect() };
         if !line.points.is_empty() {
-            let reading = format!(
-                "All matches rated together; network {} is 0. Bars are 95\u{a0}% intervals of the difference.",
-                strength.first
-            );
-            figure(m, "Elo above the first network", &reading, &[], |m| {
+            let title = format!("Elo above network {}", strength.first);
+            let reading = "All matches rated together. Bars are 95\u{a0}% intervals.";
+            figure(m, &title, reading, &[], |m| {
                 plots::lines(m, &Axes { x: "network", y: "Elo", ends: None }, &[line]);
             });
         }
@@ -145,7 +143,9 @@ pub(super) fn games(m: &mut Markup, games: &GamesReport) {
                 plots::lines(m, &Axes { x: "generation", y: "moves", ends: None }, &[line]);
             });
         }
-        figure(m, &format!("Lengths in generation {last}"), "", &[], |m| plots::lengths(m, &games.last_lengths));
+        figure(m, &format!("Lengths in generation {last}"), "Games by their number of moves.", &[], |m| {
+            plots::lengths(m, &games.last_lengths)
+        });
     });
     tables::generations(m, games);
     note(

@@ -86,7 +86,7 @@ impl Axis {
             let all = with(&[1.0, 2.0, 5.0]);
             return if all.len() <= MOST_TICKS { all } else { with(&[1.0]) };
         }
-        let first = (self.low / self.step).ceil() as i64;
+        let first = (self.low / self.step - 1e-6).ceil() as i64;
         (first..).map(|i| i as f64 * self.step).take_while(within).collect()
     }
 
@@ -166,6 +166,8 @@ mod tests {
         assert_eq!(axis.label(axis.ticks()[1]), "0.2");
         assert_eq!(axis.at(0.25), 25.0);
         assert_eq!(axis.at(7.0), 100.0);
+        // 0.6 / 0.1 is a little more than 6 in binary.
+        assert_eq!(Axis::linear(0.61, 1.09, 0.0, 1.0).ticks().len(), 6);
         let negative = Axis::linear(-30.0, 410.0, 0.0, 1.0);
         assert_eq!([negative.low, negative.high], [-100.0, 500.0]);
     }
