@@ -19,10 +19,13 @@ impl Rider {
     /// one beyond them.
     #[inline]
     pub(crate) fn flood<const W: usize>(&self, color: Color, set: Bits<W>, range: u8, empty: Bits<W>) -> Bits<W> {
+        let shift = self.shift[color.index()];
+        let source = self.source[color.index()].narrow();
         let mut front = set;
         let mut reached = Bits::EMPTY;
         for _ in 0..range {
-            front = self.step(color, front);
+            let movable = front.and(source);
+            front = if shift > 0 { movable.up(shift as u32) } else { movable.down(-shift as u32) };
             reached = reached.or(front);
             front = front.and(empty);
             if front.is_empty() {
@@ -49,6 +52,9 @@ pub(crate) fn hook_targets<const W: usize>(
         let first = leg.flood(color, start, leg.range, empty);
         let corners = first.and(empty);
         reached = reached.or(first);
+        if corners.is_empty() {
+            continue;
+        }
         for turn in [2, 6] {
             let leg = &variant.directions[(direction + turn) % 8];
             reached = reached.or(leg.flood(color, corners, leg.range, empty));

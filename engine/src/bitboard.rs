@@ -24,18 +24,27 @@ impl<const W: usize> Bits<W> {
     }
 
     #[inline(always)]
-    pub(crate) fn and(self, other: Self) -> Self {
-        Bits(std::array::from_fn(|i| self.0[i] & other.0[i]))
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= other;
+        }
+        self
     }
 
     #[inline(always)]
-    pub(crate) fn or(self, other: Self) -> Self {
-        Bits(std::array::from_fn(|i| self.0[i] | other.0[i]))
+    pub(crate) fn or(mut self, other: Self) -> Self {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word |= other;
+        }
+        self
     }
 
     #[inline(always)]
-    pub(crate) fn without(self, other: Self) -> Self {
-        Bits(std::array::from_fn(|i| self.0[i] & !other.0[i]))
+    pub(crate) fn without(mut self, other: Self) -> Self {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= !other;
+        }
+        self
     }
 
     #[inline(always)]
@@ -61,25 +70,30 @@ impl<const W: usize> Bits<W> {
     /// Every square moved by `by` places (1..=63) to higher indices.
     #[inline(always)]
     pub(crate) fn up(self, by: u32) -> Self {
-        Bits(std::array::from_fn(|i| {
-            let carry = if i == 0 { 0 } else { self.0[i - 1] >> (64 - by) };
-            self.0[i] << by | carry
-        }))
+        let mut moved = [0; W];
+        moved[0] = self.0[0] << by;
+        for i in 1..W {
+            moved[i] = self.0[i] << by | self.0[i - 1] >> (64 - by);
+        }
+        Bits(moved)
     }
 
     /// Every square moved by `by` places (1..=63) to lower indices.
     #[inline(always)]
     pub(crate) fn down(self, by: u32) -> Self {
-        Bits(std::array::from_fn(|i| {
-            let carry = if i + 1 == W { 0 } else { self.0[i + 1] << (64 - by) };
-            self.0[i] >> by | carry
-        }))
+        let mut moved = [0; W];
+        for i in 0..W - 1 {
+            moved[i] = self.0[i] >> by | self.0[i + 1] << (64 - by);
+        }
+        moved[W - 1] = self.0[W - 1] >> by;
+        Bits(moved)
     }
 
     /// Calls `f` with every square of the set, in reading order.
     #[inline(always)]
     pub(crate) fn for_each(self, mut f: impl FnMut(Square)) {
-        for (i, mut word) in self.0.into_iter().enumerate() {
+        for i in 0..W {
+            let mut word = self.0[i];
             while word != 0 {
                 f(Square::new(i * 64 + word.trailing_zeros() as usize));
                 word &= word - 1;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::betza::{self, Slide};
-use crate::bitboard::BigBits;
+use crate::bitboard::{BigBits, MAX_WORDS};
 use crate::error::{Issue, VariantError};
 use crate::geometry::{Board, Color, DIRECTIONS, MAX_SIDE, Square};
 use crate::piece::{Piece, PieceKind};
@@ -334,7 +334,7 @@ fn build(whole: &Whole, ruleset: &str, issues: &mut Issues<'_>) -> Option<Varian
         ruleset: ruleset.to_string(),
         rulesets,
         board,
-        words: board.squares().div_ceil(64),
+        words: words(board.squares()),
         start: whole.start.get_ref().clone(),
         positions: spec.positions.iter().map(|(name, sfen)| (name.clone(), sfen.get_ref().clone())).collect(),
         lines: lines(board, &kind_movements),
@@ -372,6 +372,15 @@ fn build(whole: &Whole, ruleset: &str, issues: &mut Issues<'_>) -> Option<Varian
         }
     }
     Some(variant)
+}
+
+/// Words of a set of squares: one of the few numbers that `movegen` is compiled for.
+fn words(squares: usize) -> usize {
+    match squares.div_ceil(64) {
+        0..=2 => 2,
+        3 => 3,
+        _ => MAX_WORDS,
+    }
 }
 
 /// The default rules with the shared changes and those of the ruleset.

@@ -24,6 +24,7 @@ mod game;
 mod geometry;
 mod movegen;
 mod moves;
+pub mod notation;
 mod outcome;
 mod perft;
 mod piece;

@@ -9,7 +9,7 @@
 //! in the zone, reach it, or reach a lion; everywhere else the whole set is taken.
 
 use crate::attacks::hook_targets;
-use crate::bitboard::{BigBits, Bits};
+use crate::bitboard::{BigBits, Bits, MAX_WORDS};
 use crate::geometry::{Color, Square};
 use crate::moves::Move;
 use crate::piece::PieceKind;
@@ -131,11 +131,9 @@ impl Sink for Any {
 macro_rules! by_words {
     ($variant:expr, $function:ident ( $($argument:expr),* )) => {
         match $variant.words {
-            1 => $function::<1, _>($($argument),*),
             2 => $function::<2, _>($($argument),*),
             3 => $function::<3, _>($($argument),*),
-            4 => $function::<4, _>($($argument),*),
-            _ => $function::<5, _>($($argument),*),
+            _ => $function::<MAX_WORDS, _>($($argument),*),
         }
     };
 }

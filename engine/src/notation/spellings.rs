@@ -11,7 +11,9 @@ pub(super) struct Spellings {
     pub(super) tsa: Vec<[String; 2]>,
     /// Pairs: a character as read, as meant.
     characters: Vec<[char; 2]>,
-    /// What the piece was, as what it moves, names.
+    /// Of several names of a piece, the one written.
+    pub(super) names: Vec<String>,
+    /// What the piece was, as what it moves, names, the one on large boards first.
     promoted: Vec<Vec<String>>,
 }
 
@@ -25,9 +27,10 @@ impl Spellings {
         text.chars().map(common).collect()
     }
 
-    /// Names of a piece that was `base` and now moves as `now`, both in plain characters.
+    /// Names of a piece that was `base` and now moves as `now`, both in plain characters; the one on large boards first.
     pub(super) fn promoted<'s>(&'s self, base: &'s str, now: &'s str) -> impl Iterator<Item = &'s str> {
-        let meant = move |row: &&Vec<String>| row.first().is_some_and(|b| b == base) && row.get(1).is_some_and(|n| n == now);
+        let meant =
+            move |row: &&Vec<String>| row.first().is_some_and(|b| b == base) && row.get(1).is_some_and(|n| n == now);
         self.promoted.iter().filter(meant).flat_map(|row| row[2..].iter().map(String::as_str))
     }
 }

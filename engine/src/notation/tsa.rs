@@ -82,9 +82,8 @@ impl Position {
     /// # Errors
     /// [`MoveError`] with the character at fault, or why the text does not name one legal move.
     pub fn parse_tsa(&self, text: &str) -> Result<Move, MoveError> {
-        let fail = |rest: &str, message: String| {
-            Err(MoveError { text: text.to_string(), at: character(text, rest), message })
-        };
+        let fail =
+            |rest: &str, message: String| Err(MoveError { text: text.to_string(), at: character(text, rest), message });
         let variant = &*self.variant;
         let board = variant.board;
         let Some((kinds, after_piece)) = read_piece(variant, text) else {
@@ -96,7 +95,7 @@ impl Position {
             None => (None, after_piece),
         };
         let mut steps: Vec<(Sign, Square)> = Vec::new();
-        while !matches!(rest, "+" | "=") && !(rest.is_empty() && !steps.is_empty()) {
+        while (steps.is_empty() || !rest.is_empty()) && !matches!(rest, "+" | "=") {
             let Some(sign) = Sign::ALL.into_iter().find(|sign| rest.starts_with(sign.as_str())) else {
                 let what = if steps.is_empty() { "`-`, `x`, `x!` or `*`" } else { "`x`, `-`, `+`, `=` or the end" };
                 return fail(rest, format!("expected {what}"));
@@ -112,7 +111,7 @@ impl Position {
         }
         let of_piece = |mv: &&Move| {
             self.tsa_kind(**mv).is_some_and(|kind| kinds.contains(&kind))
-                && (mv.dropped().is_some() || origin.is_none_or(|square| square == mv.from()))
+                && origin.is_none_or(|square| mv.dropped().is_none() && square == mv.from())
         };
         let moves = legal_moves(self);
         let found: Vec<Move> =
@@ -122,8 +121,10 @@ impl Position {
             let other_signs = moves.iter().filter(of_piece).map(|&mv| self.tsa_steps(mv));
             return match other_signs.into_iter().find(|other| squares(other) == squares(&steps)) {
                 Some(signs) => {
-                    let meant: String =
-                        signs.iter().map(|&(sign, square)| format!("{}{}", sign.as_str(), board.name(square))).collect();
+                    let meant: String = signs
+                        .iter()
+                        .map(|&(sign, square)| format!("{}{}", sign.as_str(), board.name(square)))
+                        .collect();
                     fail(after_piece, format!("wrong sign; the move is `{meant}`"))
                 }
                 None => fail(text, format!("no `{piece}` has a legal move like this")),
@@ -186,8 +187,10 @@ fn read_piece<'t>(variant: &Variant, text: &'t str) -> Option<(Vec<PieceKind>, &
     let has = |tsa: &str| variant.kinds().iter().any(|kind| kind.tsa == tsa);
     let own = variant.kinds().iter().map(|kind| (kind.tsa.as_str(), kind.tsa.as_str()));
     let pairs = SPELLINGS.tsa.iter().map(|[one, two]| (one.as_str(), two.as_str()));
-    let others = pairs.flat_map(|(one, two)| [(one, two), (two, one)]).filter(|&(read, meant)| !has(read) && has(meant));
-    let (read, meant) = own.chain(others).filter(|(read, _)| body.starts_with(read)).max_by_key(|(read, _)| read.len())?;
+    let others =
+        pairs.flat_map(|(one, two)| [(one, two), (two, one)]).filter(|&(read, meant)| !has(read) && has(meant));
+    let (read, meant) =
+        own.chain(others).filter(|(read, _)| body.starts_with(read)).max_by_key(|(read, _)| read.len())?;
     let kinds: Vec<PieceKind> = (0..variant.kinds().len())
         .map(PieceKind::new)
         .filter(|&kind| variant.kind(kind).tsa == meant && variant.kind(kind).is_promoted() == promoted)

@@ -94,9 +94,8 @@ impl Position {
     /// # Errors
     /// [`MoveError`] with the character at fault, or why the move is not legal.
     pub fn parse_winboard(&self, text: &str) -> Result<Move, MoveError> {
-        let fail = |rest: &str, message: String| {
-            Err(MoveError { text: text.to_string(), at: character(text, rest), message })
-        };
+        let fail =
+            |rest: &str, message: String| Err(MoveError { text: text.to_string(), at: character(text, rest), message });
         if text == PASS {
             let pass = legal_moves(self).into_iter().find(|mv| mv.is_pass());
             return pass.map_or_else(|| fail(text, "no piece can pass".to_string()), Ok);
@@ -127,7 +126,10 @@ impl Position {
                 None => squares.push(from),
                 Some(&last) if last == from => {}
                 Some(&last) => {
-                    return fail(tail(rest), format!("the leg must start on {}, where the one before ended", name(board, last)));
+                    return fail(
+                        tail(rest),
+                        format!("the leg must start on {}, where the one before ended", name(board, last)),
+                    );
                 }
             }
             squares.push(to);
@@ -140,8 +142,9 @@ impl Position {
         find(self, &squares, promotes).or_else(|message| fail(text, message))
     }
 
-    /// The position as FEN for WinBoard, if every kind of the variant is one letter there. The lion-ban square has no
-    /// place in it, nor do reserves; the count of moves without a capture is left at 0.
+    /// The position as FEN for WinBoard, if every kind of the variant is one letter there and nothing is in reserve. The
+    /// lion-ban square has no place in it; the count of moves without a capture is left at 0. HaChu takes the first field
+    /// alone.
     ///
     /// ```
     /// use engine::{Position, Variant};
@@ -153,7 +156,7 @@ impl Position {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn winboard_fen(&self) -> Option<String> {
-        if !has_letters(&self.variant) {
+        if !has_letters(&self.variant) || Color::ALL.into_iter().any(|color| self.has_reserve(color)) {
             return None;
         }
         let sfen = self.sfen();
@@ -193,7 +196,7 @@ impl Position {
         }
         let sfen = format!("{board} {side} - {}", 2 * pair - 1 + first);
         // The board starts both texts, so a fault in it stands at the same character.
-        Position::from_sfen(variant, &sfen).or_else(|error| Err(FenError { at: error.at, message: error.message }))
+        Position::from_sfen(variant, &sfen).map_err(|error| FenError { at: error.at, message: error.message })
     }
 }
 
