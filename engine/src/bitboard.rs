@@ -70,30 +70,25 @@ impl<const W: usize> Bits<W> {
     /// Every square moved by `by` places (1..=63) to higher indices.
     #[inline(always)]
     pub(crate) fn up(self, by: u32) -> Self {
-        let mut moved = [0; W];
-        moved[0] = self.0[0] << by;
-        for i in 1..W {
-            moved[i] = self.0[i] << by | self.0[i - 1] >> (64 - by);
-        }
-        Bits(moved)
+        Bits(std::array::from_fn(|i| {
+            let carry = if i == 0 { 0 } else { self.0[i - 1] >> (64 - by) };
+            self.0[i] << by | carry
+        }))
     }
 
     /// Every square moved by `by` places (1..=63) to lower indices.
     #[inline(always)]
     pub(crate) fn down(self, by: u32) -> Self {
-        let mut moved = [0; W];
-        for i in 0..W - 1 {
-            moved[i] = self.0[i] >> by | self.0[i + 1] << (64 - by);
-        }
-        moved[W - 1] = self.0[W - 1] >> by;
-        Bits(moved)
+        Bits(std::array::from_fn(|i| {
+            let carry = if i + 1 == W { 0 } else { self.0[i + 1] << (64 - by) };
+            self.0[i] >> by | carry
+        }))
     }
 
     /// Calls `f` with every square of the set, in reading order.
     #[inline(always)]
     pub(crate) fn for_each(self, mut f: impl FnMut(Square)) {
-        for i in 0..W {
-            let mut word = self.0[i];
+        for (i, mut word) in self.0.into_iter().enumerate() {
             while word != 0 {
                 f(Square::new(i * 64 + word.trailing_zeros() as usize));
                 word &= word - 1;

@@ -129,7 +129,7 @@ fn fill<'a>(chunks: &'a mut [Chunk], rows: &[PositionRow], encoder: &Encoder, ba
     for i in 0..batch {
         let row = &rows[i % rows.len()];
         let chunk = &mut chunks[i / 32];
-        encoder.push_stored(row.into(), &mut chunk.encoded).expect("sound");
+        encoder.push_stored(row.into(), false, &mut chunk.encoded).expect("sound");
         chunk.policy.extend_from_slice(&row.policy);
         chunk.wdl.push(row.search_wdl);
     }

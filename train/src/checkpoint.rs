@@ -75,6 +75,8 @@ impl VariantId {
 pub struct Network {
     /// What it is.
     pub description: Description,
+    /// What it sees.
+    pub features: Features,
     /// Its weights, on a device without autodiff.
     pub model: Nnue,
 }
@@ -87,6 +89,8 @@ impl Network {
     pub fn new(config: &NetworkConfig, variant: &Variant, seed: u64, device: &Device) -> Result<Network, ConfigError> {
         config.validate()?;
         let NetworkConfig::Nnue(sizes) = config;
+        let features = Features::of(variant);
+        let model = Nnue::new(sizes, &features, derive_seed(&[seed]), device);
         Ok(Network {
             description: Description {
                 encoding: ENCODING_VERSION,
@@ -96,16 +100,9 @@ impl Network {
                 variant: VariantId::of(variant),
                 network: config.clone(),
             },
-            model: Nnue::new(sizes, Features::of(variant), derive_seed(&[seed]), device),
+            features,
+            model,
         })
-    }
-
-    /// Sizes of the feature tables it was made for.
-    pub fn features(&self) -> Features {
-        let [kinds, _] = self.model.heads.kind.dims();
-        let [rows, _] = self.model.square.dims();
-        // kinds is 2·K, rows is 2·K·S + S.
-        Features { kinds: kinds / 2, squares: rows / (kinds + 1) }
     }
 
     /// What names the network in records: `net:000003`.
@@ -215,13 +212,17 @@ impl Checkpoint {
             }
         }
         let NetworkConfig::Nnue(sizes) = &description.network;
-        let tensors = read_weights(&folder.join(WEIGHTS), &Nnue::shapes(sizes, Features::of(variant)))?;
+        let features = Features::of(variant);
+        let tensors = read_weights(&folder.join(WEIGHTS), &Nnue::shapes(sizes, &features))?;
         let path = folder.join(OPTIMIZER);
         let optimizer = match path.exists() {
             true => Some(fs::read(&path).map_err(io(&path))?),
             false => None,
         };
-        Ok(Checkpoint { network: Network { model: Nnue::from_tensors(tensors, device), description }, optimizer })
+        Ok(Checkpoint {
+            network: Network { model: Nnue::from_tensors(tensors, device), features, description },
+            optimizer,
+        })
     }
 }
 

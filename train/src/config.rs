@@ -88,6 +88,9 @@ pub struct TrainConfig {
     pub epochs: f64,
     /// Learning rate after the warm-up.
     pub learning_rate: f64,
+    /// Learning rate of the table of pieces on squares, as a share of the others'. Below 1 a network leans more on what
+    /// all squares of a kind have in common, which takes fewer games to learn.
+    pub square_rate: f64,
     /// Learning rate at the end of a session, for `schedule = "cosine"`.
     pub final_learning_rate: f64,
     /// `constant` or `cosine`.
@@ -105,6 +108,9 @@ pub struct TrainConfig {
     /// Share of the search's value in the value's target, 0 to 1; the rest is the outcome of the game. A game that was
     /// cut off has no outcome: there the search's value is the whole target.
     pub search_share: f64,
+    /// Whether positions are shown reflected left to right half of the time. No effect on variants with a piece that has no
+    /// mirror image.
+    pub reflect: bool,
     /// How many of the newest generations are learnt from.
     pub window_generations: u32,
     /// How many positions are learnt from at most: old generations are left out first, whole shards at a time.
@@ -123,6 +129,7 @@ impl Default for TrainConfig {
             batch_size: 1024,
             epochs: 1.0,
             learning_rate: 1e-3,
+            square_rate: 0.1,
             final_learning_rate: 1e-4,
             schedule: Schedule::Constant,
             warmup_steps: 100,
@@ -131,6 +138,7 @@ impl Default for TrainConfig {
             policy_weight: 1.0,
             value_weight: 1.0,
             search_share: 0.3,
+            reflect: true,
             window_generations: 20,
             window_positions: 1_000_000,
             validation_share: 0.05,
@@ -152,6 +160,8 @@ impl TrainConfig {
         check("train.batch_size", (1..=1 << 20).contains(&batch), "1 to 1048576", batch)?;
         check("train.epochs", positive(self.epochs), "a positive number", self.epochs)?;
         check("train.learning_rate", positive(self.learning_rate), "a positive number", self.learning_rate)?;
+        let square = self.square_rate;
+        check("train.square_rate", positive(square), "a positive number", square)?;
         let last = self.final_learning_rate;
         check("train.final_learning_rate", not_negative(last), "0 or a positive number", last)?;
         let (decay, clip) = (self.weight_decay, self.gradient_clip);

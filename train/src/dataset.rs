@@ -18,7 +18,7 @@ use crate::batch::Chunk;
 use crate::config::TrainConfig;
 use crate::encoding::{Encoder, StoredPosition};
 use crate::error::DatasetError;
-use crate::rng::shuffle;
+use crate::rng::{below, shuffle};
 use crate::threads::on_threads;
 
 /// The rows of one shard.
@@ -42,6 +42,15 @@ struct Rows {
 pub struct RowId {
     shard: u32,
     row: u32,
+}
+
+/// A position as a batch shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Which one.
+    pub row: RowId,
+    /// Whether it is reflected left to right.
+    pub reflected: bool,
 }
 
 /// A window over the positions of a run.
@@ -150,13 +159,13 @@ impl Dataset {
     }
 
     /// Encodes positions with their targets into chunks of up to `chunk` positions. `chunks` is reused.
-    pub fn fill(&self, rows: &[RowId], chunk: usize, threads: usize, chunks: &mut Vec<Chunk>) {
-        chunks.resize_with(rows.len().div_ceil(chunk), Chunk::default);
-        let mut work: Vec<_> = rows.chunks(chunk).zip(chunks.iter_mut()).collect();
-        on_threads(threads, &mut work, |(rows, chunk)| {
+    pub fn fill(&self, samples: &[Sample], chunk: usize, threads: usize, chunks: &mut Vec<Chunk>) {
+        chunks.resize_with(samples.len().div_ceil(chunk), Chunk::default);
+        let mut work: Vec<_> = samples.chunks(chunk).zip(chunks.iter_mut()).collect();
+        on_threads(threads, &mut work, |(samples, chunk)| {
             chunk.clear();
-            for row in *rows {
-                self.shards[row.shard as usize].push(row.row as usize, self.search_share, &self.encoder, chunk);
+            for sample in *samples {
+                self.shards[sample.row.shard as usize].push(*sample, self.search_share, &self.encoder, chunk);
             }
         });
     }
@@ -242,7 +251,8 @@ impl Rows {
         self.games.shrink_to_fit();
     }
 
-    fn push(&self, row: usize, search_share: f32, encoder: &Encoder, chunk: &mut Chunk) {
+    fn push(&self, sample: Sample, search_share: f32, encoder: &Encoder, chunk: &mut Chunk) {
+        let row = sample.row.row as usize;
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         let list = start..self.ends[row] as usize;
         let squares = encoder.features().squares;
@@ -252,7 +262,7 @@ impl Rows {
             state: self.states[row],
             moves: &self.moves[list.clone()],
         };
-        encoder.push_stored(stored, &mut chunk.encoded).expect("checked when it was read");
+        encoder.push_stored(stored, sample.reflected, &mut chunk.encoded).expect("checked when it was read");
         chunk.policy.extend_from_slice(&self.policy[list]);
         chunk.wdl.push(value_target(self.outcomes[row], self.search_wdl[row], search_share));
     }
@@ -273,25 +283,23 @@ fn value_target(outcome: Option<i8>, search: [f32; 3], search_share: f32) -> [f3
 /// An endless, shuffled stream of rows: every row once, then all again in another order.
 pub struct Sampler<'a> {
     rows: &'a [RowId],
+    reflect: bool,
     order: Vec<u32>,
     next: usize,
     rng: Xoshiro256PlusPlus,
 }
 
 impl<'a> Sampler<'a> {
-    /// A stream over `rows`, which must not be empty; a function of the seed.
-    pub fn new(rows: &'a [RowId], seed: u64) -> Sampler<'a> {
+    /// A stream over `rows`, which must not be empty; a function of the seed. With `reflect` about half of the samples
+    /// are reflected.
+    pub fn new(rows: &'a [RowId], reflect: bool, seed: u64) -> Sampler<'a> {
         assert!(!rows.is_empty(), "there are rows to draw from");
-        Sampler {
-            rows,
-            order: (0..rows.len() as u32).collect(),
-            next: rows.len(),
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-        }
+        let order = (0..rows.len() as u32).collect();
+        Sampler { rows, reflect, order, next: rows.len(), rng: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// Puts the next `count` rows into `out`, which is emptied first.
-    pub fn draw(&mut self, count: usize, out: &mut Vec<RowId>) {
+    /// Puts the next `count` samples into `out`, which is emptied first.
+    pub fn draw(&mut self, count: usize, out: &mut Vec<Sample>) {
         out.clear();
         while out.len() < count {
             if self.next == self.order.len() {
@@ -299,7 +307,10 @@ impl<'a> Sampler<'a> {
                 self.next = 0;
             }
             let take = (count - out.len()).min(self.order.len() - self.next);
-            out.extend(self.order[self.next..self.next + take].iter().map(|&i| self.rows[i as usize]));
+            for &i in &self.order[self.next..self.next + take] {
+                let reflected = self.reflect && below(&mut self.rng, 2) == 1;
+                out.push(Sample { row: self.rows[i as usize], reflected });
+            }
             self.next += take;
         }
     }
@@ -364,14 +375,15 @@ mod tests {
 
         // Encoded at batch time as the rows say, with and without moves.
         let mut chunks = Vec::new();
-        data.fill(&data.training()[..3], 2, 2, &mut chunks);
+        let samples: Vec<_> = data.training()[..3].iter().map(|&row| Sample { row, reflected: false }).collect();
+        data.fill(&samples, 2, 2, &mut chunks);
         assert_eq!(chunks.iter().map(|chunk| chunk.encoded.len()).collect::<Vec<_>>(), [2, 1]);
         for (i, row) in rows[20..23].iter().enumerate() {
             let chunk = &chunks[i / 2];
             let mut encoded = crate::encoding::Encoded::default();
             let moves: &[u32] = if row.full_search { &row.moves } else { &[] };
             let stored = StoredPosition { moves, ..row.into() };
-            data.encoder().push_stored(stored, &mut encoded).expect("sound");
+            data.encoder().push_stored(stored, false, &mut encoded).expect("sound");
             let found = chunk.encoded.position(i % 2);
             assert_eq!(found.rows, encoded.position(0).rows);
             assert!(found.moves.iter().eq(encoded.position(0).moves.iter()));
@@ -446,22 +458,25 @@ mod tests {
     fn sampler_draws_every_row_once_a_round() {
         let rows: Vec<_> = (0..100).map(|row| RowId { shard: 0, row }).collect();
         let draw = |seed| {
-            let mut sampler = Sampler::new(&rows, seed);
+            let mut sampler = Sampler::new(&rows, true, seed);
             let mut out = Vec::new();
             let mut all = Vec::new();
             for _ in 0..10 {
                 sampler.draw(30, &mut out);
-                all.extend(out.iter().map(|id| id.row));
+                all.extend(out.iter().map(|sample| (sample.row.row, sample.reflected)));
             }
             all
         };
         let drawn = draw(1);
         for round in drawn.chunks(100) {
-            let mut sorted = round.to_vec();
+            let mut sorted: Vec<_> = round.iter().map(|(row, _)| *row).collect();
             sorted.sort();
             assert_eq!(sorted, (0..100).collect::<Vec<_>>());
         }
         assert_ne!(drawn[..100], drawn[100..200], "another order each round");
+        let reflected = drawn.iter().filter(|(_, reflected)| *reflected).count();
+        // Half of 300, within four standard deviations (8.7 each).
+        assert!((115..=185).contains(&reflected), "{reflected}");
         assert_eq!(drawn, draw(1));
         assert_ne!(drawn, draw(2));
     }

@@ -47,32 +47,35 @@ pub const ENCODING_VERSION: u32 = 1;
 pub const STATE_FEATURES: usize = 4;
 
 /// Sizes of the feature tables of one variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     /// Number of kinds of the variant.
     pub kinds: usize,
     /// Number of squares of the board.
     pub squares: usize,
+    /// Pieces of each kind that a side has at the start. Networks see counts of pieces as differences from these.
+    pub start_counts: Vec<f32>,
 }
 
 impl Features {
     /// The sizes for a variant.
     pub fn of(variant: &Variant) -> Features {
-        Features { kinds: variant.kinds().len(), squares: variant.squares() }
+        let start_counts = variant.kinds().iter().map(|kind| kind.count as f32).collect();
+        Features { kinds: variant.kinds().len(), squares: variant.squares(), start_counts }
     }
 
     /// Rows of the table of pieces alone, `2·K·S`: row / S is the kind and side.
-    pub fn piece_rows(self) -> usize {
+    pub fn piece_rows(&self) -> usize {
         2 * self.kinds * self.squares
     }
 
     /// Rows of the table of sparse features of a position.
-    pub fn position_rows(self) -> usize {
+    pub fn position_rows(&self) -> usize {
         self.piece_rows() + self.squares
     }
 
     /// Rows of the table of move features.
-    pub fn move_rows(self) -> usize {
+    pub fn move_rows(&self) -> usize {
         2 * self.kinds * self.squares + 3 * self.kinds + 1
     }
 }
@@ -210,42 +213,97 @@ pub struct Encoder {
     features: Features,
     board: Board,
     /// Index of the kind that each kind promotes to; its own where it does not promote.
-    promotes_to: Vec<u32>,
+    promotes_to: Vec<u16>,
+    /// How Black and White see each square, and how they see it reflected.
+    squares: [[Vec<u16>; 2]; 2],
+    /// Each kind, and what it is in a reflection.
+    kinds: [Vec<u16>; 2],
+    can_reflect: bool,
+}
+
+/// Which way a board is looked at: rows of the tables of [`Encoder`].
+#[derive(Clone, Copy)]
+struct View<'a> {
+    squares: &'a [u16],
+    kinds: &'a [u16],
+}
+
+impl View<'_> {
+    #[inline(always)]
+    fn square(self, square: usize) -> usize {
+        self.squares[square] as usize
+    }
+
+    #[inline(always)]
+    fn kind(self, kind: usize) -> usize {
+        self.kinds[kind] as usize
+    }
 }
 
 impl Encoder {
     /// An encoder for positions of `variant`.
     pub fn new(variant: &Arc<Variant>) -> Encoder {
-        let promotes_to = variant.kinds().iter().enumerate();
+        let kinds = || variant.kinds().iter().enumerate();
+        let (files, count) = (variant.files(), variant.squares());
+        let squares = [false, true].map(|turned| {
+            [false, true].map(|reflected| {
+                let see = |square: usize| {
+                    let seen = if turned { count - 1 - square } else { square };
+                    let column = if reflected { files - 1 - seen % files } else { seen % files };
+                    (seen / files * files + column) as u16
+                };
+                (0..count).map(see).collect()
+            })
+        });
         Encoder {
             features: Features::of(variant),
             board: variant.board(),
-            promotes_to: promotes_to
-                .map(|(index, kind)| kind.promotes_to.map_or(index, |promoted| promoted.index()) as u32)
-                .collect(),
+            promotes_to: kinds().map(|(i, kind)| kind.promotes_to.map_or(i, |to| to.index()) as u16).collect(),
+            squares,
+            kinds: [
+                kinds().map(|(i, _)| i as u16).collect(),
+                kinds().map(|(i, kind)| kind.mirror.map_or(i, |mirror| mirror.index()) as u16).collect(),
+            ],
+            can_reflect: variant.kinds().iter().all(|kind| kind.mirror.is_some()),
         }
     }
 
+    /// Whether a position reflected left to right is a position of this game: whether every kind has a mirror image. (No
+    /// rule tells left from right.)
+    pub fn can_reflect(&self) -> bool {
+        self.can_reflect
+    }
+
     /// Sizes of the feature tables.
-    pub fn features(&self) -> Features {
-        self.features
+    pub fn features(&self) -> &Features {
+        &self.features
     }
 
     /// Appends the current position of `game` with the given legal moves to `out`.
     pub fn push_game(&self, game: &Game, moves: &[Move], out: &mut Encoded) {
         let position = game.position();
-        self.push(position.codes(), position.side_to_move(), State::of(game), moves.iter().copied(), out);
+        let side = position.side_to_move();
+        self.push(position.codes(), side, false, State::of(game), moves.iter().copied(), out);
     }
 
-    /// Appends a stored position with its moves to `out`.
+    /// Appends a stored position with its moves to `out`, as it is or reflected left to right.
     ///
     /// # Errors
     /// If the board has another size, or a piece, square or move is not of this variant; `out` is unchanged then.
-    pub fn push_stored(&self, stored: StoredPosition<'_>, out: &mut Encoded) -> Result<(), EncodingError> {
+    ///
+    /// # Panics
+    /// If it is to be reflected and [`Encoder::can_reflect`] says no.
+    pub fn push_stored(
+        &self,
+        stored: StoredPosition<'_>,
+        reflected: bool,
+        out: &mut Encoded,
+    ) -> Result<(), EncodingError> {
+        assert!(!reflected || self.can_reflect, "the variant has mirror images");
         self.check(stored)?;
         let side = Color::ALL[stored.side_to_move as usize];
         let moves = stored.moves.iter().map(|&raw| Move::from_raw(raw));
-        self.push(stored.board, side, State::from_bytes(stored.state), moves, out);
+        self.push(stored.board, side, reflected, State::from_bytes(stored.state), moves, out);
         Ok(())
     }
 
@@ -254,7 +312,7 @@ impl Encoder {
     /// # Errors
     /// As [`Encoder::push_stored`].
     pub fn check(&self, stored: StoredPosition<'_>) -> Result<(), EncodingError> {
-        let Features { kinds, squares } = self.features;
+        let (kinds, squares) = (self.features.kinds, self.features.squares);
         let error = |what, expected: String, found: usize| Err(EncodingError { what, expected, found });
         if stored.board.len() != squares {
             return error("board length", squares.to_string(), stored.board.len());
@@ -282,20 +340,28 @@ impl Encoder {
         Ok(())
     }
 
-    fn push(&self, board: &[u8], side: Color, state: State, moves: impl Iterator<Item = Move>, out: &mut Encoded) {
-        let Features { kinds, squares } = self.features;
-        // XOR with this turns "is White" into "is an enemy".
-        let mover = side.index();
-        let turned = |square: usize| if mover == 0 { square } else { squares - 1 - square };
+    fn push(
+        &self,
+        board: &[u8],
+        side: Color,
+        reflected: bool,
+        state: State,
+        moves: impl Iterator<Item = Move>,
+        out: &mut Encoded,
+    ) {
+        let (kinds, squares) = (self.features.kinds, self.features.squares);
+        let (mover, reflection) = (side.index(), reflected as usize);
+        let view = View { squares: &self.squares[mover][reflection], kinds: &self.kinds[reflection] };
         for (square, &code) in board.iter().enumerate() {
             if code != 0 {
                 let (kind, color) = ((code as usize - 1) >> 1, (code as usize - 1) & 1);
-                let row = ((color ^ mover) * kinds + kind) * squares + turned(square);
+                // XOR turns "is White" into "is an enemy".
+                let row = ((color ^ mover) * kinds + view.kind(kind)) * squares + view.square(square);
                 out.position_rows.push(row as u32);
             }
         }
         if let Some(square) = state.ban_square {
-            out.position_rows.push((self.features.piece_rows() + turned(square as usize)) as u32);
+            out.position_rows.push((self.features.piece_rows() + view.square(square as usize)) as u32);
         }
         out.position_ends.push(out.position_rows.len() as u32);
 
@@ -308,32 +374,32 @@ impl Encoder {
         ]);
 
         for mv in moves {
-            self.push_move(board, mv, &turned, &mut out.move_rows);
+            self.push_move(board, mv, view, &mut out.move_rows);
             out.move_ends.push(out.move_rows.len() as u32);
         }
         out.legal_ends.push(out.move_ends.len() as u32);
     }
 
     #[inline]
-    fn push_move(&self, board: &[u8], mv: Move, turned: &impl Fn(usize) -> usize, rows: &mut Vec<u32>) {
-        let Features { kinds, squares } = self.features;
+    fn push_move(&self, board: &[u8], mv: Move, view: View<'_>, rows: &mut Vec<u32>) {
+        let (kinds, squares) = (self.features.kinds, self.features.squares);
         let captured_rows = 2 * kinds * squares;
         let (from, to) = (mv.from().index(), mv.to().index());
         let kind = match mv.dropped() {
             Some(kind) => {
-                rows.push((captured_rows + 2 * kinds + kind.index()) as u32);
+                rows.push((captured_rows + 2 * kinds + view.kind(kind.index())) as u32);
                 kind.index()
             }
             None => {
                 let kind = (board[from] as usize - 1) >> 1;
-                rows.push((kind * squares + turned(from)) as u32);
+                rows.push((view.kind(kind) * squares + view.square(from)) as u32);
                 kind
             }
         };
-        rows.push(((kinds + kind) * squares + turned(to)) as u32);
+        rows.push(((kinds + view.kind(kind)) * squares + view.square(to)) as u32);
         let mut captured = |square: usize| {
             if board[square] != 0 {
-                rows.push((captured_rows + ((board[square] as usize - 1) >> 1)) as u32);
+                rows.push((captured_rows + view.kind((board[square] as usize - 1) >> 1)) as u32);
             }
         };
         if mv.has_way() {
@@ -345,7 +411,7 @@ impl Encoder {
             captured(to);
         }
         if mv.promotes() {
-            rows.push((captured_rows + kinds) as u32 + self.promotes_to[kind]);
+            rows.push((captured_rows + kinds + view.kind(self.promotes_to[kind] as usize)) as u32);
         }
         if mv.is_pass() {
             rows.push((captured_rows + 3 * kinds) as u32);
@@ -365,14 +431,45 @@ mod tests {
             for (game, moves) in positions(name, 1, 60) {
                 let (mut played, mut stored) = (Encoded::default(), Encoded::default());
                 encoder.push_game(&game, &moves, &mut played);
-                encoder.push_stored((&row(&game, &moves, 1)).into(), &mut stored).expect("sound");
+                encoder.push_stored((&row(&game, &moves, 1)).into(), false, &mut stored).expect("sound");
                 assert_eq!(played, stored, "{name} {}", game.position().sfen());
             }
         }
     }
 
-    /// Turning the board round and swapping colours must change nothing. The turn of a packed move is by its documented
-    /// bits: squares count from the other end, directions (clockwise from up) go half a circle further.
+    /// A row as seen in another way: squares, directions (clockwise from up) and codes of pieces changed one by one. The
+    /// bits of a move are those that its doc lists.
+    fn changed(
+        row: &PositionRow,
+        square: impl Fn(usize) -> usize,
+        direction: impl Fn(u32) -> u32,
+        code: impl Fn(u8) -> u8,
+    ) -> PositionRow {
+        let mut out = row.clone();
+        for (from, &piece) in row.board.iter().enumerate() {
+            out.board[square(from)] = if piece == 0 { 0 } else { code(piece) };
+        }
+        let ban = u16::from_le_bytes([row.state[0], row.state[1]]);
+        if ban != 0xffff {
+            out.state[..2].copy_from_slice(&(square(ban as usize) as u16).to_le_bytes());
+        }
+        for mv in &mut out.moves {
+            let way = if *mv >> 22 & 3 != 0 { direction(*mv >> 19 & 7) } else { 0 };
+            let (from, to) = (square((*mv >> 9 & 511) as usize), square((*mv & 511) as usize));
+            *mv = *mv & !(7 << 19 | 0x3ffff) | way << 19 | (from as u32) << 9 | to as u32;
+        }
+        out
+    }
+
+    fn sorted(encoder: &Encoder, row: &PositionRow, reflected: bool) -> (Vec<u32>, Vec<f32>, Vec<Vec<u32>>) {
+        let mut encoded = Encoded::default();
+        encoder.push_stored(row.into(), reflected, &mut encoded).expect("sound");
+        let position = encoded.position(0);
+        let mut rows = position.rows.to_vec();
+        rows.sort();
+        (rows, position.state.to_vec(), position.moves.iter().map(<[u32]>::to_vec).collect())
+    }
+
     #[test]
     fn both_sides_see_the_same() {
         for name in VARIANTS {
@@ -381,32 +478,28 @@ mod tests {
             let last = variant.squares() - 1;
             for (game, moves) in positions(name, 2, 60) {
                 let here = row(&game, &moves, 1);
-                let mut there = here.clone();
+                // Half a turn and the other colour.
+                let mut there = changed(&here, |s| last - s, |d| (d + 4) & 7, |code| ((code - 1) ^ 1) + 1);
                 there.side_to_move = 1 - here.side_to_move;
-                for square in 0..=last {
-                    let code = here.board[last - square];
-                    there.board[square] = if code == 0 { 0 } else { ((code - 1) ^ 1) + 1 };
-                }
-                let ban = u16::from_le_bytes([here.state[0], here.state[1]]);
-                if ban != 0xffff {
-                    there.state[..2].copy_from_slice(&(last as u16 - ban).to_le_bytes());
-                }
-                for mv in &mut there.moves {
-                    let way = if *mv >> 22 & 3 != 0 { ((*mv >> 19 & 7) + 4) & 7 } else { 0 };
-                    let (from, to) = (*mv >> 9 & 511, *mv & 511);
-                    let squares = (last as u32 - from) << 9 | (last as u32 - to);
-                    *mv = *mv & !(7 << 19 | 0x3ffff) | way << 19 | squares;
-                }
-                let encoded = [&here, &there].map(|row| {
-                    let mut encoded = Encoded::default();
-                    encoder.push_stored(row.into(), &mut encoded).expect("sound");
-                    let position = encoded.position(0);
-                    let mut rows = position.rows.to_vec();
-                    rows.sort();
-                    let moves: Vec<Vec<u32>> = position.moves.iter().map(<[u32]>::to_vec).collect();
-                    (rows, position.state.to_vec(), moves)
-                });
-                assert_eq!(encoded[0], encoded[1], "{name} {}", game.position().sfen());
+                let sfen = game.position().sfen();
+                assert_eq!(sorted(&encoder, &here, false), sorted(&encoder, &there, false), "{name} {sfen}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reflection_is_what_the_reflected_position_gives() {
+        for name in ["sho", "chu"] {
+            let variant = Variant::load(name, None).expect("built in");
+            let encoder = Encoder::new(&variant);
+            assert!(encoder.can_reflect(), "all pieces of {name} move alike to both sides");
+            let files = variant.files();
+            let flip = |s: usize| s / files * files + files - 1 - s % files;
+            for (game, moves) in positions(name, 5, 60) {
+                let here = row(&game, &moves, 1);
+                let there = changed(&here, flip, |d| (8 - d) & 7, |code| code);
+                let sfen = game.position().sfen();
+                assert_eq!(sorted(&encoder, &here, true), sorted(&encoder, &there, false), "{name} {sfen}");
             }
         }
     }
@@ -458,7 +551,7 @@ mod tests {
             let mut bad = sound.clone();
             change(&mut bad);
             let mut encoded = Encoded::default();
-            let error = encoder.push_stored((&bad).into(), &mut encoded).expect_err(what);
+            let error = encoder.push_stored((&bad).into(), false, &mut encoded).expect_err(what);
             assert_eq!((error.what, encoded), (what, Encoded::default()));
         };
         check(&|row| row.board.truncate(80), "board length");

@@ -68,10 +68,9 @@ mod tests {
     fn a_position_is_judged_alike_in_any_batch() {
         let variant = Variant::load("chu", None).expect("built in");
         let mut network = Network::new(&NetworkConfig::default(), &variant, 1, &Device::flex()).expect("sound");
-        let features = network.features();
-        assert_eq!(features, Encoder::new(&variant).features());
+        let features = network.features.clone();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
-        network.model = random_network(&NnueConfig::default(), features, &mut rng, &Device::flex());
+        network.model = random_network(&NnueConfig::default(), &features, &mut rng, &Device::flex());
         let judge = evaluator(&network, &variant);
         assert_eq!(judge.id(), "net:000000");
 

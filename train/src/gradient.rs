@@ -21,7 +21,7 @@ pub struct LossWeights {
 /// Losses of a batch and the gradients of their weighted sum. The network must be on a device with autodiff.
 pub fn gradients(
     network: &Nnue,
-    features: Features,
+    features: &Features,
     chunks: &[Chunk],
     weights: LossWeights,
     device: &Device,

@@ -65,7 +65,7 @@ impl Clone for Table {
 
 impl Kernel {
     /// Lays out the weights of a network for positions with these features.
-    pub fn new(network: &Nnue, features: Features) -> Kernel {
+    pub fn new(network: &Nnue, features: &Features) -> Kernel {
         let [
             square,
             kind,
@@ -88,6 +88,14 @@ impl Kernel {
                 row.iter_mut().zip(kind).for_each(|(x, k)| *x += k);
             }
         }
+        // The counts at the start are the same for all positions.
+        let bias = (0..accumulator).map(|column| {
+            let row = |side: usize, i: usize| kind[(side * features.kinds + i) * accumulator + column] as f64;
+            let counts = features.start_counts.iter().enumerate();
+            let at_start: f64 = counts.map(|(i, &count)| count as f64 * (row(0, i) + row(1, i))).sum();
+            (bias[column] as f64 - at_start) as f32
+        });
+        let bias = bias.collect();
         let mut heads = Vec::with_capacity(accumulator * (hidden + policy_width));
         for (hidden, query) in hidden_weight.chunks_exact(hidden).zip(query_weight.chunks_exact(policy_width - 1)) {
             heads.extend_from_slice(hidden);

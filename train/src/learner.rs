@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{Chunk, Losses, entropy};
 use crate::checkpoint::{Checkpoint, Description, Network};
 use crate::config::TrainConfig;
-use crate::dataset::{Dataset, Sampler};
+use crate::dataset::{Dataset, Sample, Sampler};
 use crate::encoding::Features;
 use crate::error::LearnerError;
 use crate::gradient::{self, LossWeights};
@@ -74,7 +74,7 @@ impl Learner {
     pub fn new(checkpoint: Checkpoint, config: &TrainConfig, threads: usize) -> Result<Learner, LearnerError> {
         config.validate()?;
         let Checkpoint { network, optimizer } = checkpoint;
-        let features = network.features();
+        let features = network.features;
         let method = Method::new(network.model, optimizer, config)?;
         let (config, threads) = (config.clone(), threads.max(1));
         Ok(Learner { config, description: network.description, features, method, threads })
@@ -87,7 +87,7 @@ impl Learner {
 
     /// The network as it is now.
     pub fn network(&self) -> Network {
-        Network { description: self.description.clone(), model: self.method.model() }
+        Network { description: self.description.clone(), features: self.features.clone(), model: self.method.model() }
     }
 
     /// The network as it is now as a child of the network it went on from, with the state of the optimiser.
@@ -113,13 +113,14 @@ impl Learner {
     ) -> Metrics {
         let started = Instant::now();
         let steps = self.config.steps(data.training().len());
-        let mut sampler = Sampler::new(data.training(), derive_seed(&[seed, self.description.steps]));
-        let (mut rows, mut chunks) = (Vec::new(), Vec::new());
+        let reflect = self.config.reflect && data.encoder().can_reflect();
+        let mut sampler = Sampler::new(data.training(), reflect, derive_seed(&[seed, self.description.steps]));
+        let (mut samples, mut chunks) = (Vec::new(), Vec::new());
         let mut recent = Vec::new();
         let mut done = 0;
         while done < steps {
-            sampler.draw(self.config.batch_size, &mut rows);
-            data.fill(&rows, CHUNK, self.threads, &mut chunks);
+            sampler.draw(self.config.batch_size, &mut samples);
+            data.fill(&samples, CHUNK, self.threads, &mut chunks);
             let learning_rate = self.config.learning_rate_at(self.description.steps, done, steps);
             let losses = self.step(&chunks, learning_rate);
             done += 1;
@@ -147,7 +148,7 @@ impl Learner {
     /// One step on a batch; gives its losses before the step.
     pub fn step(&mut self, chunks: &[Chunk], learning_rate: f64) -> Losses {
         let weights = LossWeights { policy: self.config.policy_weight, value: self.config.value_weight };
-        let losses = self.method.step(self.features, chunks, weights, learning_rate, self.threads);
+        let losses = self.method.step(&self.features, chunks, weights, learning_rate, self.threads);
         self.description.steps += 1;
         losses
     }
@@ -158,8 +159,9 @@ impl Learner {
             return None;
         }
         let mut chunks = Vec::new();
-        data.fill(data.validation(), CHUNK, self.threads, &mut chunks);
-        Some(losses(&Kernel::new(&self.method.model(), self.features), &chunks, self.threads))
+        let samples: Vec<_> = data.validation().iter().map(|&row| Sample { row, reflected: false }).collect();
+        data.fill(&samples, CHUNK, self.threads, &mut chunks);
+        Some(losses(&Kernel::new(&self.method.model(), &self.features), &chunks, self.threads))
     }
 }
 
@@ -216,7 +218,7 @@ mod tests {
     #[test]
     fn overfits_a_few_positions() {
         let batch = chunks("sho", 9, 40, CHUNK);
-        let config = TrainConfig { learning_rate: 0.01, warmup_steps: 10, ..TrainConfig::default() };
+        let config = TrainConfig { learning_rate: 0.01, square_rate: 1.0, warmup_steps: 10, ..TrainConfig::default() };
         let mut learner = learner(&config, 2);
         let first = learner.step(&batch, 0.0);
         // A new network knows nothing: ln 3 for three outcomes.
@@ -224,7 +226,7 @@ mod tests {
         for step in 0..400 {
             learner.step(&batch, config.learning_rate_at(step, step, 400));
         }
-        let found = losses(&Kernel::new(&learner.method.model(), learner.features), &batch, 1);
+        let found = losses(&Kernel::new(&learner.method.model(), &learner.features), &batch, 1);
         assert!(found.policy < found.policy_floor + 0.05, "{found:?}");
         assert!(found.value < found.value_floor + 0.05, "{found:?}");
     }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use burn::grad_clipping::GradientClippingConfig;
-use burn::module::Module;
+use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
+use burn::module::{Module, ParamGroup};
 use burn::optim::{AdamWConfig, ModuleOptimizer, OptimizerRecord};
 use burn::tensor::{Bytes, Device, TensorData};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
@@ -35,6 +36,8 @@ pub(crate) struct Sparse {
     shapes: [Vec<usize>; TENSORS],
     gradients: [RowGradient; TENSORS],
     optimizer: AdamW,
+    /// Share of the learning rate for the table of pieces on squares, the first parameter.
+    square_rate: f64,
     /// Steps of the optimiser.
     time: u64,
     /// Where the weights came from and what burn computes on.
@@ -46,6 +49,7 @@ pub(crate) struct Autodiff {
     /// On a device with autodiff; away only during a step.
     model: Option<Nnue>,
     optimizer: ModuleOptimizer,
+    square_rate: f64,
     device: Device,
 }
 
@@ -71,6 +75,7 @@ impl Method {
                     shapes,
                     gradients: Default::default(),
                     optimizer: AdamW { beta_1: BETA_1, beta_2: BETA_2, epsilon: EPSILON, weight_decay, max_norm },
+                    square_rate: config.square_rate,
                     time: 0,
                     device,
                 };
@@ -96,7 +101,12 @@ impl Method {
                     }
                     None => optimizer,
                 };
-                Ok(Method::Autodiff(Box::new(Autodiff { model: Some(model), optimizer, device })))
+                Ok(Method::Autodiff(Box::new(Autodiff {
+                    model: Some(model),
+                    optimizer,
+                    square_rate: config.square_rate,
+                    device,
+                })))
             }
         }
     }
@@ -130,7 +140,7 @@ impl Method {
     /// One step on a batch; gives its losses before the step.
     pub(crate) fn step(
         &mut self,
-        features: Features,
+        features: &Features,
         chunks: &[Chunk],
         weights: LossWeights,
         learning_rate: f64,
@@ -141,7 +151,10 @@ impl Method {
             Method::Autodiff(autodiff) => {
                 let model = autodiff.model.take().expect("it is away only during a step");
                 let (losses, gradients) = gradient::gradients(&model, features, chunks, weights, &autodiff.device);
-                autodiff.model = Some(autodiff.optimizer.step(learning_rate, model, gradients));
+                let square = ParamGroup::from_ids(vec![model.square.id]);
+                let mut rates =
+                    ModuleLrScheduler::new(learning_rate).with_group(square, learning_rate * autodiff.square_rate);
+                autodiff.model = Some(autodiff.optimizer.step(rates.step(), model, gradients));
                 losses
             }
         }
@@ -153,7 +166,7 @@ const STEPS: &str = "steps";
 impl Sparse {
     fn step(
         &mut self,
-        features: Features,
+        features: &Features,
         chunks: &[Chunk],
         weights: LossWeights,
         learning_rate: f64,
@@ -168,8 +181,9 @@ impl Sparse {
         let parts = Parts { square: &square.weights, heads: &heads, moves: &moves.weights };
         let losses = sparse::gradients(parts, features, chunks, weights, threads, &mut self.gradients);
         self.time += 1;
-        for (parameter, gradient) in self.parameters.iter_mut().zip(&self.gradients) {
-            self.optimizer.step(parameter, gradient, self.time, learning_rate, threads);
+        let rates = std::iter::once(self.square_rate).chain(std::iter::repeat(1.0));
+        for ((parameter, gradient), rate) in self.parameters.iter_mut().zip(&self.gradients).zip(rates) {
+            self.optimizer.step(parameter, gradient, self.time, learning_rate * rate, threads);
         }
         losses
     }

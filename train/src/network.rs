@@ -16,7 +16,8 @@ use crate::rng::uniform;
 
 /// A network of sparse accumulators.
 ///
-/// With `p` the sparse features of a position, `s` its dense ones, `n` the counts of own and enemy pieces by kind:
+/// With `p` the sparse features of a position, `s` its dense ones, `n` the counts of own and enemy pieces by kind, less
+/// those of the start position (so that a step on `kind` does not move all positions alike):
 ///
 /// ```text
 /// accumulator = clip(bias + Σ_p square[p] + n·kind + s·state)        clip(x) = min(max(x, 0), 1)
@@ -104,7 +105,7 @@ impl Output {
 
 impl Nnue {
     /// Shapes of the tensors, in the order of [`TENSOR_NAMES`].
-    pub fn shapes(config: &NnueConfig, features: Features) -> [Vec<usize>; TENSORS] {
+    pub fn shapes(config: &NnueConfig, features: &Features) -> [Vec<usize>; TENSORS] {
         let NnueConfig { accumulator, hidden, policy_width } = *config;
         [
             vec![features.position_rows(), accumulator],
@@ -122,7 +123,7 @@ impl Nnue {
     }
 
     /// A new network; the same seed gives the same weights on every device.
-    pub fn new(config: &NnueConfig, features: Features, seed: u64, device: &Device) -> Nnue {
+    pub fn new(config: &NnueConfig, features: &Features, seed: u64, device: &Device) -> Nnue {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let fan_in = (3.0 / config.accumulator as f32).sqrt();
         let mut shapes = Nnue::shapes(config, features).into_iter();
@@ -130,8 +131,8 @@ impl Nnue {
             let shape = shapes.next().expect("as many shapes as names");
             let count = shape.iter().product();
             let values = match TENSOR_NAMES[index] {
-                // Counts go up to about 20 a kind: the sum over all kinds of a start position then spreads by about 0.5.
-                "accumulator.kind" => uniform(&mut rng, count, 0.035),
+                // Half-way through a game some ten kinds differ by one to three from the start: a spread of about 0.4.
+                "accumulator.kind" => uniform(&mut rng, count, 0.1),
                 "value.hidden.weight" | "policy.query.weight" => uniform(&mut rng, count, fan_in),
                 // The middle of what the clipping lets through.
                 "accumulator.bias" | "value.hidden.bias" => vec![0.5; count],
@@ -240,7 +241,7 @@ pub struct BatchTensors {
     pub rows: Tensor<2, Int>,
     /// Shape [B, 1, L]: 1 where there is one, else 0.
     pub row_mask: Tensor<3>,
-    /// Shape [B, 2·K]: pieces by side (own first) and kind.
+    /// Shape [B, 2·K]: pieces by side (own first) and kind, less those of the start position.
     pub counts: Tensor<2>,
     /// Shape [B, STATE_FEATURES].
     pub state: Tensor<2>,
@@ -257,7 +258,7 @@ const NO_MOVE: f32 = -1e9;
 
 impl BatchTensors {
     /// The tensors of a list of positions, which must not be empty.
-    pub fn new(encoded: &Encoded, features: Features, device: &Device) -> BatchTensors {
+    pub fn new(encoded: &Encoded, features: &Features, device: &Device) -> BatchTensors {
         let size = encoded.len();
         let most = |count: &dyn Fn(usize) -> usize| (0..size).map(count).max().unwrap_or(0).max(1);
         let pieces = most(&|i| encoded.position(i).rows.len());
@@ -295,17 +296,18 @@ impl BatchTensors {
     }
 }
 
-/// Counts of pieces, shape [B, 2·K], and dense features, shape [B, STATE_FEATURES].
+/// Counts of pieces less those of the start, shape [B, 2·K], and dense features, shape [B, STATE_FEATURES].
 pub(crate) fn dense_inputs<'a>(
     positions: impl Iterator<Item = EncodedPosition<'a>>,
-    features: Features,
+    features: &Features,
     device: &Device,
 ) -> (Tensor<2>, Tensor<2>) {
     let kinds = 2 * features.kinds;
+    let at_start: Vec<f32> = features.start_counts.iter().chain(&features.start_counts).map(|count| -count).collect();
     let (mut size, mut counts, mut state) = (0, Vec::new(), Vec::new());
     for position in positions {
         let start = counts.len();
-        counts.resize(start + kinds, 0f32);
+        counts.extend_from_slice(&at_start);
         for &row in position.rows {
             if (row as usize) < features.piece_rows() {
                 counts[start + row as usize / features.squares] += 1.0;

@@ -35,7 +35,7 @@ pub struct Parts<'a> {
 /// of `TENSOR_NAMES`. The buffers in `out` are used again.
 pub fn gradients(
     parts: Parts<'_>,
-    features: Features,
+    features: &Features,
     chunks: &[Chunk],
     weights: LossWeights,
     threads: usize,
@@ -291,7 +291,7 @@ mod tests {
     use crate::testing::{VARIANTS, chunks, random_network};
 
     /// All gradients, whole, in the order of `TENSOR_NAMES`.
-    fn dense(network: &Nnue, features: Features, gradients: &[RowGradient; TENSORS]) -> Vec<Vec<f32>> {
+    fn dense(network: &Nnue, features: &Features, gradients: &[RowGradient; TENSORS]) -> Vec<Vec<f32>> {
         let tables = [(0, features.position_rows()), (TENSORS - 1, features.move_rows())];
         let mut all: Vec<Vec<f32>> = gradients.iter().map(|gradient| gradient.values.clone()).collect();
         for (index, rows) in tables {
@@ -321,7 +321,7 @@ mod tests {
         let weights = LossWeights { policy: 1.5, value: 0.5 };
         for name in VARIANTS {
             let variant = Variant::load(name, None).expect("built in");
-            let features = Features::of(&variant);
+            let features = &Features::of(&variant);
             let config = NnueConfig { accumulator: 64, hidden: 16, policy_width: 16 };
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
             let network = random_network(&config, features, &mut rng, &Device::flex()).train();

@@ -106,7 +106,7 @@ pub(crate) fn chunks(name: &str, seed: u64, count: usize, size: usize) -> Vec<Ch
 }
 
 /// A network whose weights are all random, with activations in the middle of what the clipping lets through.
-pub(crate) fn random_network(config: &NnueConfig, features: Features, rng: &mut impl Rng, device: &Device) -> Nnue {
+pub(crate) fn random_network(config: &NnueConfig, features: &Features, rng: &mut impl Rng, device: &Device) -> Nnue {
     let shapes = Nnue::shapes(config, features);
     let tensors = std::array::from_fn(|index| {
         let shape = shapes[index].clone();

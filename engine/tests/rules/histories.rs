@@ -8,11 +8,11 @@ use engine::Game;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-fn cases(name: &str) -> Vec<Value> {
+pub(crate) fn cases(name: &str) -> Vec<Value> {
     serde_json::from_str(&data(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn expected_end(case: &Value) -> Option<TwinEnd> {
+pub(crate) fn expected_end(case: &Value) -> Option<TwinEnd> {
     let end = case["end"].as_object()?;
     let reason = match end["reason"].as_str()? {
         "repetition" => "repetition",
@@ -20,6 +20,7 @@ fn expected_end(case: &Value) -> Option<TwinEnd> {
         "perpetual_attack" => "perpetual_attack",
         "repetition_burden" => "repetition_burden",
         "bare_king" => "bare_king",
+        "no_moves" => "no_moves",
         other => panic!("unknown reason {other}"),
     };
     Some(TwinEnd { white_won: end["winner"].as_str().map(|side| side == "white"), reason })

@@ -5,8 +5,10 @@
 
 mod conformance;
 mod differential;
+mod drops;
 mod external;
 mod histories;
+mod mates;
 mod properties;
 mod referee;
 mod subject;

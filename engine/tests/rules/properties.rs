@@ -186,14 +186,18 @@ impl Turn<'_> {
             turned.board[(self.square)(at)] = piece.map(self.piece);
         }
         turned.ban = position.ban.map(self.square);
+        turned.fresh = position.fresh.iter().map(|&at| (self.square)(at)).collect();
         turned.white_to_move ^= self.other_side;
+        if self.other_side {
+            turned.reserve.reverse();
+        }
         turned
     }
 
     fn mv(&self, mv: &TwinMove) -> TwinMove {
         let mut captured: Vec<usize> = mv.captured.iter().map(|&at| (self.square)(at)).collect();
         captured.sort_unstable();
-        TwinMove { from: (self.square)(mv.from), to: (self.square)(mv.to), captured, promote: mv.promote }
+        TwinMove { from: (self.square)(mv.from), to: (self.square)(mv.to), captured, ..mv.clone() }
     }
 
     /// The turned position has the turned moves, attacks and end.

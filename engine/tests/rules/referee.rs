@@ -3,7 +3,7 @@
 //! Moves are texts in one spelling: USI, but a pass is written with a tilde (`7g~7g`), for which neighbour it is
 //! written with says nothing.
 
-use crate::twin::{TwinEnd, TwinPosition, TwinVariant};
+use crate::twin::{TwinEnd, TwinMove, TwinPosition, TwinVariant};
 use std::collections::BTreeSet;
 
 /// A rules core under test.
@@ -27,6 +27,10 @@ pub(crate) trait Referee {
     fn end(position: &Self::Position) -> Option<TwinEnd>;
     /// Whether the side to move attacks a royal of the other.
     fn attacks_a_royal(position: &Self::Position) -> bool;
+    /// Whether the side that has just moved attacks a royal of the other.
+    fn gives_check(position: &Self::Position) -> bool;
+    /// Whether a legal move takes the last royal of the other side.
+    fn takes_last_royal(position: &Self::Position) -> bool;
 
     fn is_legal(position: &Self::Position, usi: &str) -> bool {
         Self::spelled(position, usi).is_some_and(|mv| Self::moves(position).contains(&mv))
@@ -78,7 +82,20 @@ impl Referee for Twin {
     }
 
     fn attacks_a_royal(position: &TwinPosition) -> bool {
-        let white = position.white_to_move;
-        position.royals(!white).iter().any(|&at| position.attacked(at, white))
+        attacks_a_royal(position, position.white_to_move)
     }
+
+    fn gives_check(position: &TwinPosition) -> bool {
+        attacks_a_royal(position, !position.white_to_move)
+    }
+
+    fn takes_last_royal(position: &TwinPosition) -> bool {
+        let royals = position.royals(!position.white_to_move);
+        let takes_all = |mv: &TwinMove| royals.iter().all(|at| mv.captured.contains(at));
+        !royals.is_empty() && position.moves().iter().any(takes_all)
+    }
+}
+
+fn attacks_a_royal(position: &TwinPosition, white: bool) -> bool {
+    position.royals(!white).iter().any(|&at| position.attacked(at, white))
 }

@@ -1,23 +1,41 @@
 //! The crate as a referee.
 
 use crate::referee::Referee;
-use crate::twin::{TwinEnd, TwinMove};
-use engine::{Color, Move, Outcome, Position, Square, Variant};
+use crate::twin::{TwinEnd, TwinMove, data};
+use engine::{Color, Move, Outcome, Position, Square, Variant, VariantError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The rules core under test.
 pub(crate) struct Core;
 
-/// A built-in variant; each is compiled once.
+/// A built-in variant, or one of those that `more_*.toml` adds, or `with` one of the named alternatives; each is compiled
+/// once.
 pub(crate) fn variant(game: &str, ruleset: &str) -> Arc<Variant> {
     static READ: Mutex<BTreeMap<String, Arc<Variant>>> = Mutex::new(BTreeMap::new());
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    let load = || Variant::load(game, Some(ruleset)).unwrap_or_else(|error| panic!("{game} {ruleset}: {error}"));
+    let load = || compile(game, ruleset).unwrap_or_else(|error| panic!("{game} {ruleset}: {error}"));
     Arc::clone(read.entry(format!("{game} {ruleset}")).or_insert_with(load))
 }
 
-/// A position of a built-in variant.
+fn compile(game: &str, ruleset: &str) -> Result<Arc<Variant>, VariantError> {
+    if let Some(alternative) = ruleset.strip_prefix("with ") {
+        let text = format!(
+            "extends = '{game}'\nname = 'other'\ntitle = 'With another move'\n\
+             [rulesets.with]\ntitle = '{alternative}'\nalternatives = ['{alternative}']\n\
+             [rulesets.with.rules]\nrepetition = 'second_forbidden'\n"
+        );
+        return Variant::from_toml(&text, Some("with"));
+    }
+    match Variant::load(game, Some(ruleset)) {
+        Err(VariantError::UnknownRuleset { .. }) => {
+            Variant::from_toml(&data(&format!("more_{game}.toml")), Some(ruleset))
+        }
+        found => found,
+    }
+}
+
+/// A position of a variant.
 pub(crate) fn read(game: &str, ruleset: &str, sfen: &str) -> Position {
     Position::from_sfen(&variant(game, ruleset), sfen)
         .unwrap_or_else(|error| panic!("{game} {ruleset} {sfen}: {error}"))
@@ -41,9 +59,14 @@ pub(crate) fn spell(position: &Position, mv: Move) -> String {
 
 /// A move in the twin's form.
 pub(crate) fn as_twin(position: &Position, mv: Move) -> TwinMove {
+    if let Some(kind) = mv.dropped() {
+        let dropped = Some(position.variant().kind(kind).sfen());
+        let to = mv.to().index();
+        return TwinMove { from: to, to, captured: Vec::new(), promote: mv.promotes(), dropped };
+    }
     let mut captured: Vec<usize> = position.captures(mv).map(|(square, _)| square.index()).collect();
     captured.sort_unstable();
-    TwinMove { from: mv.from().index(), to: mv.to().index(), captured, promote: mv.promotes() }
+    TwinMove { from: mv.from().index(), to: mv.to().index(), captured, promote: mv.promotes(), dropped: None }
 }
 
 /// An outcome in the twin's form.
@@ -108,7 +131,18 @@ impl Referee for Core {
     }
 
     fn attacks_a_royal(position: &Position) -> bool {
-        let side = position.side_to_move();
-        royals(position, !side).into_iter().any(|square| position.is_attacked(square, side))
+        attacks_a_royal(position, position.side_to_move())
     }
+
+    fn gives_check(position: &Position) -> bool {
+        attacks_a_royal(position, !position.side_to_move())
+    }
+
+    fn takes_last_royal(position: &Position) -> bool {
+        position.winning_capture().is_some()
+    }
+}
+
+fn attacks_a_royal(position: &Position, side: Color) -> bool {
+    royals(position, !side).into_iter().any(|square| position.is_attacked(square, side))
 }

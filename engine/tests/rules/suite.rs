@@ -246,7 +246,7 @@ fn daidai_moves(board: &TwinPosition, case: &Value) -> Vec<TwinMove> {
         let mut captured: Vec<usize> = strings(&row["captures"]).map(square).collect();
         captured.sort_unstable();
         let promote = promotes && !captured.is_empty();
-        TwinMove { from: square(text(case, "from")), to: square(text(row, "to")), captured, promote }
+        TwinMove { from: square(text(case, "from")), to: square(text(row, "to")), captured, promote, dropped: None }
     };
     case["expected"].as_array().expect("a list").iter().map(read).collect()
 }

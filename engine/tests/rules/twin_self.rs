@@ -73,9 +73,9 @@ fn daidai_counts() {
     // The same with the repetition ban: the pairs of passes fall away (rules' text, section 11).
     for (ruleset, count) in [("historical", 3459), ("shogi_association", 3345)] {
         let start = TwinGame::new(Twin::start("daidai", ruleset));
-        let replies = start.moves().into_iter().map(|mv| {
+        let replies = start.moves().iter().map(|mv| {
             let mut game = start.clone();
-            game.play(&mv);
+            game.play(mv);
             game.moves().len()
         });
         assert_eq!(replies.sum::<usize>(), count, "{ruleset}");

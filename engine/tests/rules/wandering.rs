@@ -17,7 +17,7 @@ pub(crate) fn chance(name: &str, number: u64) -> Chance {
 /// Every game with every ruleset.
 pub(crate) fn all_rulesets() -> Vec<(&'static str, String)> {
     let rulesets = |game: &'static str| TwinVariant::rulesets(game).into_iter().map(move |ruleset| (game, ruleset));
-    ["sho", "chu", "daidai"].into_iter().flat_map(rulesets).collect()
+    ["sho", "chu", "heisei_chu", "daidai"].into_iter().flat_map(rulesets).collect()
 }
 
 /// How a random game starts and goes on.
@@ -91,12 +91,13 @@ fn scattered(variant: &Arc<TwinVariant>, pieces: usize, chance: &mut Chance) -> 
     let kinds = variant.kinds.len();
     let squares = position.board.len();
     let royal = variant.kinds.iter().position(|k| k.royal).expect("a royal");
-    let lions: Vec<usize> = (0..kinds).filter(|&k| variant.kinds[k].lion).collect();
+    // What the rules are about stands there more often: lions, or a piece that moves otherwise than in the main text.
+    let often: Vec<usize> = (0..kinds).filter(|&k| variant.kinds[k].lion || variant.kinds[k].changed).collect();
     for white in [false, true] {
         for n in 0..=pieces {
             let kind = match chance.random_range(0..4) {
                 _ if n == 0 => royal,
-                0 if !lions.is_empty() => lions[chance.random_range(0..lions.len())],
+                0 if !often.is_empty() => often[chance.random_range(0..often.len())],
                 _ => chance.random_range(0..kinds),
             };
             // Royals of the first kind stand alone: no set-up and no promotion gives a side two of them.
@@ -112,6 +113,18 @@ fn scattered(variant: &Arc<TwinVariant>, pieces: usize, chance: &mut Chance) -> 
     if variant.rules.lion_trading && chance.random_range(0..3) == 0 {
         position.ban = Some(chance.random_range(0..squares));
     }
+    for counts in &mut position.reserve {
+        let most = chance.random_range(0..3);
+        counts.iter_mut().for_each(|count| *count = chance.random_range(0..=most));
+    }
+    if variant.has_drops() {
+        for (at, square) in position.board.iter().enumerate() {
+            let put = square.is_some_and(|p| variant.reserve.contains(&p.kind) && position.in_zone(p.white, at));
+            if put && chance.random_range(0..2) == 0 {
+                position.fresh.insert(at);
+            }
+        }
+    }
     position
 }
 
@@ -126,8 +139,7 @@ pub(crate) fn wander(
     let mut game = TwinGame::new(start);
     let mut played: Vec<TwinMove> = Vec::new();
     loop {
-        let mut moves: Vec<TwinMove> = game.moves().into_iter().collect();
-        moves.sort();
+        let moves: Vec<TwinMove> = game.moves().iter().cloned().collect();
         if game.end().is_some() || played.len() == walk.plies() {
             look(&game, None);
             return;

@@ -1,7 +1,7 @@
 //! The end of the twin's games as the board shows it.
 
 use super::position::{TwinPiece, TwinPosition};
-use super::variant::Bare;
+use super::rules::Bare;
 
 /// How a game ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,8 @@ impl TwinPosition {
 
     /// The side to move has no move.
     pub(crate) fn end_without_moves(&self) -> TwinEnd {
-        TwinEnd::win(!self.white_to_move, "no_moves")
+        let lost = TwinEnd::win(!self.white_to_move, "no_moves");
+        if self.variant.rules.no_moves_is_a_draw { TwinEnd::draw("no_moves") } else { lost }
     }
 
     /// The end by lost or bare royals. A board set up without any royal has no end.
@@ -53,8 +54,13 @@ impl TwinPosition {
         self.of_side(white).into_iter().filter(|&(at, p)| !dead(at, p)).collect()
     }
 
-    /// The square of a side's royal when it has nothing else alive.
+    /// The square of a side's royal when it has nothing else alive, on the board or in reserve.
     fn lone_royal(&self, white: bool) -> Option<usize> {
+        self.only_royal_on_board(white).filter(|_| !self.has_reserve(white))
+    }
+
+    /// The same without a look at the reserve, which saves from being bare and counts for nothing else.
+    fn only_royal_on_board(&self, white: bool) -> Option<usize> {
         match self.alive(white)[..] {
             [(at, piece)] if self.kind(piece).royal => Some(at),
             _ => None,
@@ -77,9 +83,16 @@ impl TwinPosition {
             if royals == 1 && others.len() == 1 && self.kind(others[0].1).minor {
                 continue;
             }
+            // Nothing but a royal on the board, and a reserve.
+            if royals == 1 && others.is_empty() {
+                continue;
+            }
+            if self.variant.rules.bare_plays_on_against_many && others.len() + royals > 2 {
+                continue;
+            }
             let saved = |mv| {
                 let after = self.after(&mv);
-                after.royals(!white).is_empty() || after.lone_royal(!white).is_some()
+                after.royals(!white).is_empty() || after.only_royal_on_board(!white).is_some()
             };
             if white == mover && self.variant.rules.rebare && self.moves_from(lone).into_iter().any(saved) {
                 continue;

@@ -3,16 +3,19 @@
 use super::ending::TwinEnd;
 use super::moves::TwinMove;
 use super::position::TwinPosition;
-use super::variant::Repetition;
-use std::collections::HashSet;
+use super::rules::Repetition;
+use std::collections::BTreeSet;
 
-/// A game from a given position on.
+/// A game from a given position on. What is asked of the position it stands at is worked out once.
 #[derive(Clone, Debug)]
 pub(crate) struct TwinGame {
     positions: Vec<TwinPosition>,
-    keys: Vec<String>,
-    /// One for every move: what the repetition rules ask of it.
-    notes: Vec<Note>,
+    keys: Vec<Vec<u16>>,
+    played: Vec<TwinMove>,
+    /// The legal moves from the board alone, and those left by the repetition ban.
+    on_board: BTreeSet<TwinMove>,
+    allowed: BTreeSet<TwinMove>,
+    end: Option<TwinEnd>,
 }
 
 /// What a move did.
@@ -27,7 +30,16 @@ struct Note {
 
 impl TwinGame {
     pub(crate) fn new(start: TwinPosition) -> TwinGame {
-        TwinGame { keys: vec![start.key()], positions: vec![start], notes: Vec::new() }
+        let mut game = TwinGame {
+            keys: vec![start.key()],
+            positions: vec![start],
+            played: Vec::new(),
+            on_board: BTreeSet::new(),
+            allowed: BTreeSet::new(),
+            end: None,
+        };
+        game.look_round();
+        game
     }
 
     pub(crate) fn position(&self) -> &TwinPosition {
@@ -36,49 +48,83 @@ impl TwinGame {
 
     pub(crate) fn play(&mut self, mv: &TwinMove) {
         let after = self.position().after(mv);
-        let white = self.position().white_to_move;
-        let check = after.checks(white);
-        let attack = check || after.could_take_from(mv.to);
-        self.notes.push(Note { white, check, attack, pass: mv.is_pass() });
         self.keys.push(after.key());
         self.positions.push(after);
+        self.played.push(mv.clone());
+        self.look_round();
+    }
+
+    /// Legal moves from the board alone.
+    pub(crate) fn moves_on_board(&self) -> &BTreeSet<TwinMove> {
+        &self.on_board
     }
 
     /// Legal moves with the repetition ban, where there is one.
-    pub(crate) fn moves(&self) -> HashSet<TwinMove> {
-        let position = self.position();
-        let mut moves = position.moves();
-        if position.variant.rules.repetition == Repetition::Ban {
-            moves.retain(|mv| !self.keys.contains(&position.after(mv).key()));
-        }
-        moves
+    pub(crate) fn moves(&self) -> &BTreeSet<TwinMove> {
+        &self.allowed
+    }
+
+    pub(crate) fn end(&self) -> Option<TwinEnd> {
+        self.end
     }
 
     /// How often the current position has stood.
     pub(crate) fn occurrences(&self) -> usize {
-        let now = self.keys.last().expect("a game has its start");
-        self.keys.iter().filter(|key| *key == now).count()
+        self.stood(self.keys.last().expect("a game has its start"))
     }
 
-    pub(crate) fn end(&self) -> Option<TwinEnd> {
+    fn stood(&self, key: &[u16]) -> usize {
+        self.keys.iter().filter(|other| *other == key).count()
+    }
+
+    fn look_round(&mut self) {
+        self.on_board = self.position().moves();
+        self.allowed = self.without_repetitions();
+        self.end = self.find_end();
+    }
+
+    fn without_repetitions(&self) -> BTreeSet<TwinMove> {
+        let position = self.position();
+        let rules = &position.variant.rules;
+        let most = match rules.repetition {
+            Repetition::Ban => 1,
+            Repetition::BanFourth => 3,
+            _ => usize::MAX,
+        };
+        let mut moves = self.on_board.clone();
+        if most == usize::MAX || (rules.check_may_repeat && position.checks(!position.white_to_move)) {
+            return moves;
+        }
+        moves.retain(|mv| self.stood(&position.after(mv).key()) < most);
+        moves
+    }
+
+    fn find_end(&self) -> Option<TwinEnd> {
         let position = self.position();
         if let Some(end) = position.end_by_material() {
             return Some(end);
         }
-        if self.moves().is_empty() {
+        if self.allowed.is_empty() {
             return Some(position.end_without_moves());
         }
         let rules = &position.variant.rules;
-        if rules.repetition != Repetition::Ban && self.occurrences() >= 4 {
+        let bans = matches!(rules.repetition, Repetition::Ban | Repetition::BanFourth);
+        if !bans && self.occurrences() >= 4 {
             return Some(self.end_by_repetition());
         }
-        rules.ply_cap.filter(|&cap| self.notes.len() >= cap).map(|_| TwinEnd::draw("ply_cap"))
+        rules.ply_cap.filter(|&cap| self.played.len() >= cap).map(|_| TwinEnd::draw("ply_cap"))
+    }
+
+    fn note(&self, ply: usize) -> Note {
+        let (mv, after, white) = (&self.played[ply], &self.positions[ply + 1], self.positions[ply].white_to_move);
+        let check = after.checks(white);
+        Note { white, check, attack: check || after.could_take_from(mv.to), pass: mv.is_pass() }
     }
 
     fn end_by_repetition(&self) -> TwinEnd {
         let now = self.keys.last().expect("a game has its start");
         let first = self.keys.iter().position(|key| key == now).expect("it stands now");
-        let cycle = &self.notes[first..];
+        let cycle: Vec<Note> = (first..self.played.len()).map(|ply| self.note(ply)).collect();
         let every = |white: bool, what: fn(&Note) -> bool| cycle.iter().filter(|n| n.white == white).all(what);
         // The one side that did it with every move.
         let alone = |what: fn(&Note) -> bool| match (every(false, what), every(true, what)) {
@@ -89,12 +135,15 @@ impl TwinGame {
         let by_check = || alone(|n| n.check).map(|white| (white, "perpetual_check"));
         let by_attack = || alone(|n| n.attack).map(|white| (white, "perpetual_attack"));
         let by_pass = || cycle.iter().all(|n| n.pass).then(|| (cycle[0].white, "repetition_burden"));
-        let loser = match self.position().variant.rules.repetition {
-            Repetition::Ban => unreachable!("such a position cannot be made"),
+        let rules = &self.position().variant.rules;
+        let loser = match rules.repetition {
+            Repetition::Ban | Repetition::BanFourth => unreachable!("such a position cannot be made"),
             Repetition::PerpetualCheck => by_check(),
             Repetition::PerpetualAttack => by_attack(),
             Repetition::Instigator => by_check().or_else(by_attack).or_else(by_pass),
         };
+        let repeater = || rules.repeater_loses.then(|| (!self.position().white_to_move, "repetition_burden"));
+        let loser = loser.or_else(repeater);
         loser.map_or(TwinEnd::draw("repetition"), |(white, reason)| TwinEnd::win(!white, reason))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::moves::TwinMove;
 use super::position::TwinPosition;
-use super::variant::CounterStrike;
+use super::rules::CounterStrike;
 
 impl TwinPosition {
     /// Whether the rules about lions allow a move.
@@ -31,6 +31,12 @@ impl TwinPosition {
         if on_the_way.is_some_and(|at| !minor(at)) {
             return true;
         }
+        // R6, where it holds for lions too; what R1 and R3 allow outranks it.
+        if let Some(ban) = self.ban.filter(|_| self.variant.rules.counter_strike_binds_lions)
+            && !self.counter_strike_allows(mv, lion, ban)
+        {
+            return false;
+        }
         // R2: else only when nobody could take back.
         let enemy = !self.white_to_move;
         let after = self.after(mv);
@@ -44,7 +50,7 @@ impl TwinPosition {
         !restored.free_moves(eaten).iter().any(|m| m.captured.contains(&lion))
     }
 
-    /// R6, for a capture by a piece that is no lion, on the move after a non-lion took a lion on `ban`.
+    /// R6, for a capture on the move after a non-lion took a lion on `ban`.
     fn counter_strike_allows(&self, mv: &TwinMove, lion: usize, ban: usize) -> bool {
         let rules = &self.variant.rules;
         if rules.same_square_exempt && lion == ban {
@@ -60,7 +66,7 @@ impl TwinPosition {
                 let reach = self.variant.distance(mv.from, lion);
                 let so_far = |at: &usize| self.variant.distance(mv.from, *at) <= reach;
                 let captured = mv.captured.iter().copied().filter(so_far).collect();
-                let stopped = TwinMove { from: mv.from, to: lion, captured, promote: false };
+                let stopped = TwinMove { from: mv.from, to: lion, captured, ..TwinMove::default() };
                 !self.after(&stopped).attacked(lion, !self.white_to_move)
             }
         }

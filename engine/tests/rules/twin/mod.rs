@@ -5,19 +5,27 @@
 //! lions are asked of the board as it stands after the move. It shares no code and no data with the crate it checks:
 //! it reads `tests/data/`, the crate reads its own variant files.
 
+mod alternatives;
+mod drops;
 mod ending;
 mod game;
 mod lions;
 mod moves;
 mod position;
+mod powers;
 mod promotion;
+mod rules;
+mod usi;
 mod variant;
 
+pub(crate) use alternatives::alternatives;
 pub(crate) use ending::TwinEnd;
 pub(crate) use game::TwinGame;
 pub(crate) use moves::TwinMove;
 pub(crate) use position::{TwinPiece, TwinPosition};
-pub(crate) use variant::{Power, RoyalCount, TwinVariant};
+pub(crate) use powers::Power;
+pub(crate) use rules::RoyalCount;
+pub(crate) use variant::TwinVariant;
 
 use std::path::PathBuf;
 

@@ -1,24 +1,27 @@
 //! The twin's moves: straight from the powers of the tables, into a set.
 
 use super::position::{Found, TwinPosition};
+use super::powers::{Power, Step};
 use super::promotion;
-use super::variant::{Power, RoyalCount, Step};
-use std::collections::HashSet;
+use super::rules::RoyalCount;
+use std::collections::{BTreeSet, HashSet};
 
 /// A move as the rules count it: two ways to the same start, end, captures and promotion are one move.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TwinMove {
     pub(crate) from: usize,
     pub(crate) to: usize,
     /// Sorted squares, `to` among them when an enemy stands there.
     pub(crate) captured: Vec<usize>,
     pub(crate) promote: bool,
+    /// The code of a piece put on the board; it starts where it ends.
+    pub(crate) dropped: Option<String>,
 }
 
 impl TwinMove {
     /// Hands over the turn: ends where it started and takes nothing.
     pub(crate) fn is_pass(&self) -> bool {
-        self.from == self.to && self.captured.is_empty()
+        self.from == self.to && self.captured.is_empty() && self.dropped.is_none()
     }
 }
 
@@ -87,7 +90,8 @@ impl TwinPosition {
 
     /// Moves of the piece on `from` before any rule about lions, promotion or check.
     pub(crate) fn free_moves(&self, from: usize) -> Vec<TwinMove> {
-        self.ways(from).into_iter().map(|(to, captured)| TwinMove { from, to, captured, promote: false }).collect()
+        let plain = |(to, captured)| TwinMove { from, to, captured, ..TwinMove::default() };
+        self.ways(from).into_iter().map(plain).collect()
     }
 
     /// Whether a side could capture on a square: would any of its pieces take an enemy that stands there?
@@ -101,13 +105,11 @@ impl TwinPosition {
             .any(|&(from, _)| board.ways(from).iter().any(|(_, captured)| captured.contains(&square)))
     }
 
-    /// Whether a side gives check: it threatens to take all that is royal of the other with one move or, by a switch,
-    /// any of it.
+    /// Whether a side gives check: it threatens to take all that is royal of the other with one move.
     pub(crate) fn checks(&self, by_white: bool) -> bool {
         let royals = self.royals(!by_white);
-        let taken = |captured: &Vec<usize>| royals.iter().filter(|at| captured.contains(at)).count();
-        let enough = if self.variant.rules.check_on_any_royal { 1 } else { royals.len().max(1) };
-        self.of_side(by_white).iter().any(|&(from, _)| self.ways(from).iter().any(|(_, way)| taken(way) >= enough))
+        let wins = |captured: &Vec<usize>| !royals.is_empty() && royals.iter().all(|at| captured.contains(at));
+        self.of_side(by_white).iter().any(|&(from, _)| self.ways(from).iter().any(|(_, way)| wins(way)))
     }
 
     /// Whether the piece on a square could take anything from there if its side were to move. What the rules about
@@ -120,8 +122,8 @@ impl TwinPosition {
     }
 
     /// The legal moves of one piece, from the board alone.
-    pub(crate) fn moves_from(&self, from: usize) -> HashSet<TwinMove> {
-        let mut legal = HashSet::new();
+    pub(crate) fn moves_from(&self, from: usize) -> BTreeSet<TwinMove> {
+        let mut legal = BTreeSet::new();
         for mv in self.free_moves(from) {
             if !self.lion_rules_allow(&mv) {
                 continue;
@@ -137,8 +139,11 @@ impl TwinPosition {
     }
 
     /// The legal moves of the side to move, from the board alone. A finished game is not looked at.
-    pub(crate) fn moves(&self) -> HashSet<TwinMove> {
-        self.of_side(self.white_to_move).iter().flat_map(|&(from, _)| self.moves_from(from)).collect()
+    pub(crate) fn moves(&self) -> BTreeSet<TwinMove> {
+        let mut moves: BTreeSet<TwinMove> =
+            self.of_side(self.white_to_move).iter().flat_map(|&(from, _)| self.moves_from(from)).collect();
+        moves.extend(self.drops().into_iter().filter(|mv| self.answers_check(mv)));
+        moves
     }
 
     fn answers_check(&self, mv: &TwinMove) -> bool {
@@ -190,64 +195,6 @@ impl TwinPosition {
             }
         }
         over
-    }
-
-    /// The text of a move. Squares taken on the way stand between, the nearest first, and among them the end when the
-    /// piece goes on from there and comes back. Which neighbour a pass is written
-    /// with says nothing, so here it is a tilde.
-    pub(crate) fn usi(&self, mv: &TwinMove) -> String {
-        let square = |at: usize| self.variant.square_text(at);
-        let mut text = square(mv.from);
-        if mv.is_pass() {
-            text.push('~');
-        }
-        let reach = |at: usize| self.variant.distance(mv.from, at);
-        let turns_back = mv.captured.iter().any(|&at| reach(at) > reach(mv.to));
-        let mut via: Vec<usize> = mv.captured.iter().copied().filter(|&at| at != mv.to || turns_back).collect();
-        via.sort_by_key(|&at| reach(at));
-        for at in via {
-            text.push_str(&square(at));
-        }
-        text.push_str(&square(mv.to));
-        if mv.promote {
-            text.push('+');
-        }
-        text
-    }
-
-    /// The squares of a move's text.
-    fn path(&self, text: &str) -> Vec<usize> {
-        let mut path = Vec::new();
-        let squares = text.replace(['~', '+'], "");
-        let mut rest = squares.as_str();
-        while !rest.is_empty() {
-            let length = rest.chars().take_while(char::is_ascii_digit).count() + 1;
-            let (square, after) = rest.split_at(length.min(rest.len()));
-            path.push(self.variant.parse_square(square).unwrap_or_else(|| panic!("no square {square} in {text}")));
-            rest = after;
-        }
-        path
-    }
-
-    /// Whether a text names squares on the way that take nothing and over which two steps would not lead there.
-    pub(crate) fn goes_astray(&self, text: &str) -> bool {
-        let (path, mv) = (self.path(text), self.parse_usi(text));
-        let ways = self.quiet_ways(&mv);
-        let between = &path[1..path.len() - 1];
-        between.iter().any(|at| !mv.captured.contains(at) && !ways.contains(at)) && !text.contains('~')
-    }
-
-    /// Reads a move's text. Nothing is checked but that the squares exist and something stands on the first.
-    pub(crate) fn parse_usi(&self, text: &str) -> TwinMove {
-        let (path, promote) = (self.path(text), text.ends_with('+'));
-        let (from, to) = (path[0], *path.last().expect("two squares"));
-        let mover =
-            self.board[from].unwrap_or_else(|| panic!("{text}: nothing on the first square of {}", self.sfen()));
-        let mut captured: Vec<usize> =
-            path[1..].iter().copied().filter(|&at| self.board[at].is_some_and(|p| p.white != mover.white)).collect();
-        captured.sort_unstable();
-        captured.dedup();
-        TwinMove { from, to, captured, promote }
     }
 }
 

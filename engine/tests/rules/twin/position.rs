@@ -1,7 +1,9 @@
 //! The twin's board: SFEN, squares, making a move.
 
 use super::TwinMove;
-use super::variant::{Step, TwinKind, TwinVariant};
+use super::powers::Step;
+use super::variant::{TwinKind, TwinVariant};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A piece on the board.
@@ -30,7 +32,10 @@ impl Found {
     }
 }
 
-/// Board, side to move, and the square on which a non-lion has just taken a lion.
+/// Pieces in reserve, Black's and White's, in the order of the variant's list; empty lists where there is no reserve.
+pub(crate) type Reserve = [Vec<u32>; 2];
+
+/// Board, side to move, the square on which a non-lion has just taken a lion, and what drops need.
 #[derive(Clone, Debug)]
 pub(crate) struct TwinPosition {
     pub(crate) variant: Arc<TwinVariant>,
@@ -39,6 +44,9 @@ pub(crate) struct TwinPosition {
     pub(crate) white_to_move: bool,
     pub(crate) ban: Option<usize>,
     pub(crate) number: u32,
+    pub(crate) reserve: Reserve,
+    /// Squares of pieces that were put into the zone, did not promote and have not left it.
+    pub(crate) fresh: BTreeSet<usize>,
 }
 
 impl TwinVariant {
@@ -88,7 +96,7 @@ impl TwinVariant {
                     line.push_str(&empty.to_string());
                     empty = 0;
                 }
-                line.push_str(&piece_text(self, *piece));
+                line.push_str(&self.piece_text(*piece));
             }
             if empty > 0 {
                 line.push_str(&empty.to_string());
@@ -97,13 +105,49 @@ impl TwinVariant {
         }
         lines.join("/")
     }
-}
 
-fn piece_text(variant: &TwinVariant, piece: TwinPiece) -> String {
-    let code = &variant.kinds[piece.kind].code;
-    let (plus, letters) = code.strip_prefix('+').map_or(("", code.as_str()), |letters| ("+", letters));
-    let letters = if piece.white { letters.to_lowercase() } else { letters.to_string() };
-    if letters.len() == 1 { format!("{plus}{letters}") } else { format!("{plus}[{letters}]") }
+    /// The squares of an SFEN's first field; panics with the reason when it cannot.
+    pub(crate) fn parse_board(&self, text: &str) -> Vec<Option<TwinPiece>> {
+        let mut board = Vec::new();
+        for line in text.split('/') {
+            let mut rest = line;
+            while let Some(first) = rest.chars().next() {
+                if first.is_ascii_digit() {
+                    let digits = rest.chars().take_while(char::is_ascii_digit).count();
+                    let empty: usize = rest[..digits].parse().expect("digits");
+                    board.extend(std::iter::repeat_n(None, empty));
+                    rest = &rest[digits..];
+                    continue;
+                }
+                let (piece, after) = self.parse_piece(rest);
+                board.push(Some(piece));
+                rest = after;
+            }
+            assert_eq!(board.len() % self.files as usize, 0, "a rank of the wrong length: {text}");
+        }
+        assert_eq!(board.len(), (self.files * self.ranks) as usize, "the wrong number of ranks: {text}");
+        board
+    }
+
+    /// The piece at the start of a text, and what follows it.
+    pub(crate) fn parse_piece<'t>(&self, text: &'t str) -> (TwinPiece, &'t str) {
+        let (plus, after) = text.strip_prefix('+').map_or(("", text), |after| ("+", after));
+        let (letters, after) = match after.strip_prefix('[') {
+            Some(inside) => inside.split_once(']').unwrap_or_else(|| panic!("no closing bracket: {text}")),
+            None => after.split_at(1),
+        };
+        let code = format!("{plus}{}", letters.to_uppercase());
+        let kind = self.kind_of_code(&code).unwrap_or_else(|| panic!("unknown piece {code}: {text}"));
+        (TwinPiece { white: letters.chars().all(|c| c.is_ascii_lowercase()), kind }, after)
+    }
+
+    /// A piece as the SFEN has it.
+    pub(crate) fn piece_text(&self, piece: TwinPiece) -> String {
+        let code = &self.kinds[piece.kind].code;
+        let (plus, letters) = code.strip_prefix('+').map_or(("", code.as_str()), |letters| ("+", letters));
+        let letters = if piece.white { letters.to_lowercase() } else { letters.to_string() };
+        if letters.len() == 1 { format!("{plus}{letters}") } else { format!("{plus}[{letters}]") }
+    }
 }
 
 impl TwinPosition {
@@ -115,42 +159,28 @@ impl TwinPosition {
     pub(crate) fn parse(variant: &Arc<TwinVariant>, sfen: &str) -> TwinPosition {
         let fields: Vec<&str> = sfen.split_whitespace().collect();
         assert!(fields.len() >= 2, "too short an SFEN: {sfen}");
-        let mut board = Vec::new();
-        for line in fields[0].split('/') {
-            let mut rest = line;
-            while let Some(first) = rest.chars().next() {
-                if first.is_ascii_digit() {
-                    let digits = rest.chars().take_while(char::is_ascii_digit).count();
-                    let empty: usize = rest[..digits].parse().expect("digits");
-                    board.extend(std::iter::repeat_n(None, empty));
-                    rest = &rest[digits..];
-                    continue;
-                }
-                let (plus, after) = rest.strip_prefix('+').map_or(("", rest), |after| ("+", after));
-                let (letters, after) = match after.strip_prefix('[') {
-                    Some(inside) => inside.split_once(']').unwrap_or_else(|| panic!("no closing bracket: {sfen}")),
-                    None => after.split_at(1),
-                };
-                let code = format!("{plus}{}", letters.to_uppercase());
-                let kind = variant.kind_of_code(&code).unwrap_or_else(|| panic!("unknown piece {code}: {sfen}"));
-                board.push(Some(TwinPiece { white: letters.chars().all(|c| c.is_ascii_lowercase()), kind }));
-                rest = after;
-            }
-            assert_eq!(board.len() % variant.files as usize, 0, "a rank of the wrong length: {sfen}");
-        }
-        assert_eq!(board.len(), (variant.files * variant.ranks) as usize, "the wrong number of ranks: {sfen}");
+        let board = variant.parse_board(fields[0]);
         let ban = match fields.get(2) {
             None | Some(&"-") => None,
             Some(square) => Some(variant.parse_square(square).unwrap_or_else(|| panic!("no square {square}: {sfen}"))),
         };
         let number = fields.get(3).map_or(1, |n| n.parse().unwrap_or_else(|_| panic!("no move number {n}: {sfen}")));
-        TwinPosition { variant: Arc::clone(variant), board, white_to_move: fields[1] == "w", ban, number }
+        let reserve = variant.parse_reserve(fields.get(4).unwrap_or(&"-"));
+        let fresh = variant.parse_squares(fields.get(5).unwrap_or(&"-"));
+        let white_to_move = fields[1] == "w";
+        TwinPosition { variant: Arc::clone(variant), board, white_to_move, ban, number, reserve, fresh }
     }
 
     pub(crate) fn sfen(&self) -> String {
         let side = if self.white_to_move { "w" } else { "b" };
         let third = self.ban.map_or("-".to_string(), |at| self.variant.square_text(at));
-        format!("{} {side} {third} {}", self.variant.board_text(&self.board), self.number)
+        let text = format!("{} {side} {third} {}", self.variant.board_text(&self.board), self.number);
+        if !self.variant.has_drops() {
+            return text;
+        }
+        let fresh: String = self.fresh.iter().map(|&at| self.variant.square_text(at)).collect();
+        let fresh = if fresh.is_empty() { "-" } else { &fresh };
+        format!("{text} {} {fresh}", self.variant.reserve_text(&self.reserve))
     }
 
     pub(crate) fn kind(&self, piece: TwinPiece) -> &TwinKind {
@@ -189,48 +219,45 @@ impl TwinPosition {
     /// The board after a move. Panics when no piece stands on its start.
     pub(crate) fn after(&self, mv: &TwinMove) -> TwinPosition {
         let mut next = self.clone();
-        let mut piece = self.board[mv.from].expect("a piece on the move's start");
-        next.board[mv.from] = None;
+        next.ban = None;
+        next.white_to_move = !self.white_to_move;
+        next.number += 1;
+        let mut piece = match &mv.dropped {
+            Some(code) => next.take_from_reserve(code),
+            None => self.board[mv.from].expect("a piece on the move's start"),
+        };
+        next.move_fresh(mv, piece);
         let lion_taken = |at: &&usize| self.board[**at].is_some_and(|p| self.kind(p).lion);
         let taken: Vec<usize> = mv.captured.iter().filter(lion_taken).copied().collect();
-        for &at in &mv.captured {
-            next.board[at] = None;
-        }
-        next.ban = None;
         if self.variant.rules.lion_trading && !self.kind(piece).lion {
             next.ban = taken.iter().find(|&&at| at == mv.to).or(taken.first()).copied();
         }
         if mv.promote {
             piece.kind = self.kind(piece).promotes_to.expect("a piece that promotes");
         }
+        next.board[mv.from] = None;
+        for &at in &mv.captured {
+            next.board[at] = None;
+        }
         next.board[mv.to] = Some(piece);
-        next.white_to_move = !self.white_to_move;
-        next.number += 1;
         next
     }
 
-    /// What makes two positions the same.
-    pub(crate) fn key(&self) -> String {
+    /// What makes two positions the same: side to move, the pieces, the square of the ban, reserve and fresh pieces.
+    pub(crate) fn key(&self) -> Vec<u16> {
         let rules = &self.variant.rules;
-        let mut key = String::from(if self.white_to_move { "w" } else { "b" });
-        for square in &self.board {
-            match square {
-                None => key.push('.'),
-                Some(piece) if rules.same_kind_when_promoted => {
-                    let kind = self.kind(*piece);
-                    key.push_str(&format!(
-                        " {}{}{}",
-                        u8::from(piece.white),
-                        kind.moves_as,
-                        u8::from(kind.promotes_to.is_some())
-                    ));
-                }
-                Some(piece) => key.push_str(&piece_text(&self.variant, *piece)),
-            }
-        }
-        if !rules.repetition_ignores_ban_square {
-            key.push_str(&format!(" {:?}", self.ban));
-        }
+        let same = |kind: usize| if rules.same_kind_when_promoted { self.variant.first_alike[kind] } else { kind };
+        let number = |n: usize| u16::try_from(n).expect("a small number");
+        let square = |piece: &Option<TwinPiece>| match piece {
+            None => 0,
+            Some(piece) => 1 + 2 * number(same(piece.kind)) + u16::from(piece.white),
+        };
+        let mut key: Vec<u16> = self.board.iter().map(square).collect();
+        key.push(u16::from(self.white_to_move));
+        let ban = self.ban.filter(|_| !rules.repetition_ignores_ban_square);
+        key.push(ban.map_or(u16::MAX, number));
+        key.extend(self.reserve.iter().flatten().map(|&count| number(count as usize)));
+        key.extend(self.fresh.iter().map(|&at| number(at)));
         key
     }
 }

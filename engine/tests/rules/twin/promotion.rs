@@ -2,9 +2,9 @@
 
 use super::moves::TwinMove;
 use super::position::TwinPosition;
-use super::variant::Promotion;
+use super::rules::Promotion;
 
-/// The choices a move leaves: stay, promote, or both.
+/// The choices the move of a piece on the board leaves: stay, promote, or both.
 pub(crate) fn choices(position: &TwinPosition, mv: &TwinMove) -> Vec<bool> {
     let rules = &position.variant.rules;
     let piece = position.board[mv.from].expect("a piece moves");
@@ -21,6 +21,7 @@ pub(crate) fn choices(position: &TwinPosition, mv: &TwinMove) -> Vec<bool> {
         Promotion::Entry => comes_in,
         Promotion::FirstCapture => return vec![takes],
     };
+    let may = may || position.fresh.contains(&mv.from);
     let last_chance = rules.second_chance.contains(&kind.base) && to_go(mv.to) == 0;
     let forced = rules.forced.iter().any(|f| f.pieces.contains(&kind.base) && to_go(mv.to) < f.ranks);
     match (forced, may || last_chance) {

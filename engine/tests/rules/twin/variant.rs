@@ -1,30 +1,12 @@
 //! The twin's variants: kinds of piece and rule switches, read from the source tables.
 
+use super::alternatives::alternatives;
 use super::data;
-use serde::Deserialize;
+use super::powers::{Power, read_list, read_powers};
+use super::rules::TwinRules;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// A displacement as the owner sees it: to the right, forward.
-pub(crate) type Step = (i32, i32);
-
-/// One power of a kind of piece.
-#[derive(Clone, Debug)]
-pub(crate) enum Power {
-    /// Up to `most` squares in a line, not over anything.
-    Slide { dir: Step, most: i32 },
-    /// Straight to one square, whatever is between.
-    Jump(Step),
-    /// A slide with one optional right-angled turn.
-    Hook(Step),
-    /// Two king steps, or a jump to where two steps could lead.
-    Lion { first: Vec<Step>, second: Vec<Step>, jumps: Vec<Step> },
-    /// Up to `steps` steps on one line, capturing on any of them.
-    LineLion { dir: Step, steps: i32 },
-    /// A slide that may pass over up to `over` pieces.
-    RangeOver { dir: Step, over: i32 },
-}
 
 /// What can stand on a square.
 #[derive(Clone, Debug)]
@@ -47,127 +29,8 @@ pub(crate) struct TwinKind {
     pub(crate) stuck: bool,
     /// The kind that is its image in a mirror, if there is one.
     pub(crate) mirror: Option<usize>,
-}
-
-/// When a piece may promote.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Promotion {
-    /// A move that starts or ends in the zone.
-    Touch,
-    /// Entering the zone, or a capture that starts or ends in it.
-    EntryOrCapture,
-    /// Entering the zone only.
-    Entry,
-    /// With the first capture, forced.
-    FirstCapture,
-}
-
-/// Whether the ban after a non-lion took a lion asks for protection.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum CounterStrike {
-    #[default]
-    Always,
-    ProtectedOnly,
-}
-
-/// What a repeated position means.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Repetition {
-    /// No earlier position may be made again.
-    Ban,
-    /// Fourth occurrence: draw, but who checked with every move loses.
-    PerpetualCheck,
-    /// Fourth occurrence: draw, but who alone attacked with every move loses.
-    PerpetualAttack,
-    /// Fourth occurrence: the instigator loses (checker, attacker, first to pass), else a draw.
-    Instigator,
-}
-
-/// What a bare royal means.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Bare {
-    None,
-    /// Any material beside a royal wins, but a single minor piece.
-    AnyMaterial,
-    /// Two counting pieces win, with conditions of adjacency and attack.
-    TwoCounting,
-}
-
-/// When the royals are counted where check must be answered.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum RoyalCount {
-    #[default]
-    BeforeTheMove,
-    AfterTheMove,
-}
-
-/// Squares from the last rank on which a piece must promote.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Forced {
-    pub(crate) pieces: Vec<String>,
-    pub(crate) ranks: i32,
-}
-
-/// Every switch of the rules.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TwinRules {
-    moves: String,
-    pieces: String,
-    #[serde(default)]
-    alternatives: Option<String>,
-    royals: Vec<String>,
-    lions: Vec<String>,
-    minors: Vec<String>,
-    stuck: Vec<String>,
-    #[serde(default)]
-    pub(crate) zone: i32,
-    pub(crate) promotion: Promotion,
-    pub(crate) second_chance: Vec<String>,
-    #[serde(default)]
-    pub(crate) forced: Vec<Forced>,
-    #[serde(default)]
-    pub(crate) lion_trading: bool,
-    #[serde(default)]
-    pub(crate) captured_minor_still_protects: bool,
-    #[serde(default)]
-    pub(crate) counter_strike: CounterStrike,
-    #[serde(default)]
-    pub(crate) same_square_exempt: bool,
-    #[serde(default)]
-    pub(crate) mid_square_tested: bool,
-    pub(crate) repetition: Repetition,
-    #[serde(default)]
-    pub(crate) repetition_ignores_ban_square: bool,
-    #[serde(default)]
-    pub(crate) same_kind_when_promoted: bool,
-    pub(crate) bare: Bare,
-    /// Whether an attack on one of two royals is a check.
-    #[serde(default)]
-    pub(crate) check_on_any_royal: bool,
-    /// Whether one bare royal may still take the other.
-    #[serde(default)]
-    pub(crate) bare_royals_play_on: bool,
-    /// Whether a bare royal loses to a side with one royal only.
-    #[serde(default)]
-    pub(crate) bare_loses_to_single_royal_only: bool,
-    /// Whether a bare side may save itself by baring the other on its next move.
-    #[serde(default)]
-    pub(crate) rebare: bool,
-    #[serde(default)]
-    pub(crate) must_answer_check: bool,
-    #[serde(default)]
-    pub(crate) royals_counted: RoyalCount,
-    #[serde(default)]
-    pub(crate) step_then_jump: bool,
-    #[serde(default)]
-    pub(crate) ply_cap: Option<usize>,
+    /// Moves as one source alone has it.
+    pub(crate) changed: bool,
 }
 
 /// One game under one ruleset.
@@ -178,16 +41,37 @@ pub(crate) struct TwinVariant {
     pub(crate) kinds: Vec<TwinKind>,
     pub(crate) rules: TwinRules,
     pub(crate) start: String,
+    /// The kinds of which a side can have pieces in reserve.
+    pub(crate) reserve: Vec<usize>,
+    /// For each kind the first one that moves alike and as well can or cannot promote.
+    pub(crate) first_alike: Vec<usize>,
+}
+
+/// What the file of rules says about a game, completed from the game it extends.
+fn rules_of(game: &str) -> toml::Table {
+    let all: toml::Table = data("twin_rules.toml").parse().expect("twin_rules.toml is TOML");
+    let table = all[game].as_table().expect("a table a game");
+    match table.get("extends").and_then(|parent| parent.as_str()) {
+        None => table.clone(),
+        Some(parent) => {
+            let mut whole = rules_of(parent);
+            whole.extend(table.clone());
+            whole.remove("extends");
+            whole.remove("more");
+            whole
+        }
+    }
 }
 
 impl TwinVariant {
-    /// Names of the rulesets of a game.
+    /// Names of the rulesets of a game, the tests' own among them.
     pub(crate) fn rulesets(game: &str) -> Vec<String> {
-        let all: toml::Table = data("twin_rules.toml").parse().expect("twin_rules.toml is TOML");
-        all[game]["rulesets"].as_table().expect("a table of rulesets").keys().cloned().collect()
+        let table = rules_of(game);
+        let tables = ["rulesets", "more"].into_iter().filter_map(|key| table.get(key)?.as_table());
+        tables.flat_map(|rulesets| rulesets.keys().cloned()).collect()
     }
 
-    /// A game's variant; each is read once.
+    /// A game's variant; each is read once. `with NAME` is the default ruleset with one other move.
     pub(crate) fn load(game: &str, ruleset: &str) -> Arc<TwinVariant> {
         static READ: Mutex<BTreeMap<String, Arc<TwinVariant>>> = Mutex::new(BTreeMap::new());
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,15 +82,14 @@ impl TwinVariant {
 
     /// As `load`, with a last change of the switches.
     pub(crate) fn load_with(game: &str, ruleset: &str, change: impl FnOnce(&mut TwinRules)) -> TwinVariant {
-        let all: toml::Table = data("twin_rules.toml").parse().expect("twin_rules.toml is TOML");
-        let mut table = all[game].as_table().expect("a table a game").clone();
+        let mut table = rules_of(game);
         let codes = table.remove("codes");
-        table.remove("default_ruleset");
-        let rulesets = table.remove("rulesets").expect("rulesets");
-        let changes = rulesets
-            .get(ruleset)
-            .and_then(|t| t.as_table())
-            .unwrap_or_else(|| panic!("{game} has no ruleset {ruleset}"));
+        let default = table.remove("default_ruleset").expect("a default ruleset");
+        let rulesets = [table.remove("rulesets"), table.remove("more")];
+        let alternative = ruleset.strip_prefix("with ");
+        let named = if alternative.is_some() { default.as_str().expect("a name") } else { ruleset };
+        let changes = rulesets.iter().flatten().find_map(|rulesets| rulesets.get(named)?.as_table());
+        let changes = changes.unwrap_or_else(|| panic!("{game} has no ruleset {named}"));
         table.extend(changes.clone());
         let mut rules: TwinRules = table.try_into().unwrap_or_else(|error| panic!("{game} {ruleset}: {error}"));
         change(&mut rules);
@@ -227,13 +110,55 @@ impl TwinVariant {
             }
         }
 
-        let mut variant = TwinVariant { files: 0, ranks: 0, kinds: Vec::new(), rules, start: String::new() };
+        let changed = alternative.map(|name| {
+            let found = alternatives().into_iter().find(|other| other.name == name);
+            let found = found.unwrap_or_else(|| panic!("no alternative {name}"));
+            powers.insert(found.piece.clone(), found.powers);
+            found.piece
+        });
+
+        let mut variant = TwinVariant {
+            files: 0,
+            ranks: 0,
+            kinds: Vec::new(),
+            rules,
+            start: String::new(),
+            reserve: Vec::new(),
+            first_alike: Vec::new(),
+        };
         if pieces.contains_key("setup") {
             variant.read_array_by_squares(&pieces, &powers, codes.as_ref(), lost_promotion.as_deref());
         } else {
             variant.read_sfen_table(&pieces, &powers);
         }
+        for kind in &mut variant.kinds {
+            kind.changed = Some(&kind.moves_as) == changed.as_ref();
+        }
+        let alike =
+            |a: &TwinKind, b: &TwinKind| a.moves_as == b.moves_as && a.promotes_to.is_some() == b.promotes_to.is_some();
+        let kinds = &variant.kinds;
+        let first = |kind| kinds.iter().position(|other| alike(other, kind)).expect("a kind is like itself");
+        variant.first_alike = kinds.iter().map(first).collect();
+        if !variant.rules.reserve.is_empty() {
+            variant.start_with_reserve();
+        }
         variant
+    }
+
+    /// Takes the pieces of the reserve off the board of the start.
+    fn start_with_reserve(&mut self) {
+        let kind = |id: &String| self.kinds.iter().position(|k| !k.promoted && k.base == *id).expect("a piece");
+        self.reserve = self.rules.reserve.iter().map(kind).collect();
+        let mut board = self.parse_board(self.start.split(' ').next().expect("a board"));
+        let mut counts = [vec![0; self.reserve.len()], vec![0; self.reserve.len()]];
+        for square in &mut board {
+            let Some(piece) = *square else { continue };
+            if let Some(n) = self.reserve.iter().position(|&kind| kind == piece.kind) {
+                counts[usize::from(piece.white)][n] += 1;
+                *square = None;
+            }
+        }
+        self.start = format!("{} b - 1 {} -", self.board_text(&board), self.reserve_text(&counts));
     }
 
     fn add_kind(
@@ -258,6 +183,7 @@ impl TwinVariant {
             minor: !promoted && has(&rules.minors, base),
             stuck: !promoted && has(&rules.stuck, base),
             mirror: Some(self.kinds.len()),
+            changed: false,
         };
         self.kinds.push(kind);
         self.kinds.len() - 1
@@ -356,62 +282,4 @@ fn string<'a>(table: &'a toml::Table, key: &str) -> &'a str {
 
 fn list<'a>(table: &'a toml::Table, key: &str) -> Vec<&'a toml::Table> {
     table[key].as_array().expect("a list").iter().map(|row| row.as_table().expect("a list of tables")).collect()
-}
-
-/// Both shapes of the moves tables: `kinds.ID.powers` and `pieces.ID.moves`.
-fn read_powers(moves: &Value) -> BTreeMap<String, Vec<Power>> {
-    let (rows, key) =
-        if moves["pieces"].is_object() { (&moves["pieces"], "moves") } else { (&moves["kinds"], "powers") };
-    rows.as_object().expect("an object of pieces").iter().map(|(id, row)| (id.clone(), read_list(&row[key]))).collect()
-}
-
-fn read_list(list: &Value) -> Vec<Power> {
-    list.as_array().expect("a list of powers").iter().map(read_power).collect()
-}
-
-fn step(value: &Value) -> Step {
-    let part = |n: usize| {
-        value[n].as_i64().and_then(|n| i32::try_from(n).ok()).unwrap_or_else(|| panic!("not a direction: {value}"))
-    };
-    (part(0), part(1))
-}
-
-fn steps(value: &Value) -> Vec<Step> {
-    value.as_array().expect("a list of directions").iter().map(step).collect()
-}
-
-const AROUND: [Step; 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
-
-fn read_power(row: &Value) -> Power {
-    let int = |key: &str| row[key].as_i64().and_then(|n| i32::try_from(n).ok());
-    let dir = || step(&row["dir"]);
-    match row["kind"].as_str().expect("a kind of power") {
-        "step" => Power::Slide { dir: dir(), most: 1 },
-        "limited" => Power::Slide { dir: dir(), most: int("n").expect("a limit") },
-        "range" => Power::Slide { dir: dir(), most: i32::MAX },
-        "jump" => {
-            // One table gives the whole displacement, the other a direction and a distance.
-            let (x, y) = dir();
-            let times = int("dist").unwrap_or(1);
-            Power::Jump((x * times, y * times))
-        }
-        "hook" => Power::Hook(dir()),
-        "range_over" => Power::RangeOver { dir: dir(), over: int("max_over").expect("a number of pieces") },
-        "linear_lion" => Power::LineLion { dir: dir(), steps: int("n").or(int("limit")).expect("a number of steps") },
-        "lion" if row["jumps"].is_array() => Power::Lion {
-            first: steps(&row["first_step_dirs"]),
-            second: steps(&row["second_step_dirs"]),
-            jumps: steps(&row["jumps"]),
-        },
-        "lion" => {
-            let radius = int("radius").expect("a radius");
-            let square = (-radius..=radius).flat_map(|x| (-radius..=radius).map(move |y| (x, y)));
-            Power::Lion {
-                first: AROUND.to_vec(),
-                second: AROUND.to_vec(),
-                jumps: square.filter(|&s| s != (0, 0)).collect(),
-            }
-        }
-        other => panic!("unknown power {other}"),
-    }
 }
