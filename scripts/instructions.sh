@@ -4,7 +4,7 @@
 # "played" plays and undoes them too.
 #
 #   scripts/instructions.sh            compare; exit 1 if something takes over 10 % more than recorded
-#   scripts/instructions.sh --record   write the numbers to engine/benches/instructions.json
+#   scripts/instructions.sh --record   write the numbers to engine/bench/instructions.json
 #
 # Exit 2: bad arguments, or valgrind is missing. The numbers hold for the toolchain and the CPU flags they were recorded
 # with; record again when those change.
@@ -12,7 +12,7 @@ set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."
 
-recorded=engine/benches/instructions.json
+recorded=engine/bench/instructions.json
 case "${1:-}" in
   "" | --record) mode="${1:-}" ;;
   *) echo "usage: scripts/instructions.sh [--record]" >&2; exit 2 ;;

@@ -80,7 +80,7 @@ fn measure(name: &str) {
     let encoder = Encoder::new(&variant);
     let rows: Vec<PositionRow> = games.iter().zip(&legal).map(|(game, moves)| row(game, moves)).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    for (gradients, batch, steps) in [(Gradients::Sparse, 1024, 20), (Gradients::Autodiff, 256, 2)] {
+    for (gradients, batch, steps) in [(Gradients::Sparse, 512, 40), (Gradients::Autodiff, 256, 2)] {
         let config = TrainConfig { gradients, batch_size: batch, ..TrainConfig::default() };
         let checkpoint = Checkpoint { network: network.clone(), optimizer: None };
         let mut learner = Learner::new(checkpoint, &config, threads).expect("sound");

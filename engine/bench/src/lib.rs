@@ -1,0 +1,1 @@
+//! Benchmarks of the rules core; see `benches/`.
