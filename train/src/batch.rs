@@ -1,6 +1,6 @@
 //! Positions with their targets, encoded and ready for a step.
 
-use crate::encoding::Encoded;
+use crate::encoded::Encoded;
 
 /// Some positions of a batch, encoded together.
 #[derive(Clone, Debug, Default)]

@@ -126,7 +126,7 @@ pub struct TrainConfig {
 impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
-            batch_size: 1024,
+            batch_size: 512,
             epochs: 1.0,
             learning_rate: 1e-3,
             square_rate: 0.1,

@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(chunks.iter().map(|chunk| chunk.encoded.len()).collect::<Vec<_>>(), [2, 1]);
         for (i, row) in rows[20..23].iter().enumerate() {
             let chunk = &chunks[i / 2];
-            let mut encoded = crate::encoding::Encoded::default();
+            let mut encoded = crate::encoded::Encoded::default();
             let moves: &[u32] = if row.full_search { &row.moves } else { &[] };
             let stored = StoredPosition { moves, ..row.into() };
             data.encoder().push_stored(stored, false, &mut encoded).expect("sound");

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use selfplay::{Evaluation, Evaluator, Query};
 
 use crate::checkpoint::Network;
-use crate::encoding::{Encoded, Encoder};
+use crate::encoded::Encoded;
+use crate::encoding::Encoder;
 use crate::kernel::{Activations, Kernel};
 
 /// Judges positions on a CPU, as fast alone as in a batch. Threads share one.

@@ -3,7 +3,8 @@
 //! Nothing is allocated once the buffers have grown, and each position is computed by itself, in a fixed order of
 //! additions: what it is evaluated together with cannot matter.
 
-use crate::encoding::{EncodedPosition, Features};
+use crate::encoded::EncodedPosition;
+use crate::encoding::Features;
 use crate::gather::{LANES, add_product, add_rows, dot_rows};
 use crate::network::Nnue;
 
@@ -13,15 +14,15 @@ pub struct Kernel {
     accumulator: usize,
     hidden: usize,
     policy_width: usize,
-    /// [2·K·S + S, accumulator]: `square` with the row of its kind added.
+    /// `[2·K·S + S, accumulator]`: `square` with the row of its kind added.
     rows: Table,
     state: Table,
     bias: Vec<f32>,
-    /// [accumulator, hidden + policy_width]: hidden layer and query side by side; the last column is 0.
+    /// `[accumulator, hidden + policy_width]`: hidden layer and query side by side; the last column is 0.
     heads: Table,
     /// The constant 1 of the query is the last number.
     heads_bias: Vec<f32>,
-    /// [hidden, 3].
+    /// `[hidden, 3]`.
     output: Vec<f32>,
     output_bias: [f32; 3],
     moves: Table,
@@ -186,7 +187,8 @@ mod tests {
 
     use super::*;
     use crate::config::NnueConfig;
-    use crate::encoding::{Encoded, Encoder};
+    use crate::encoded::Encoded;
+    use crate::encoding::Encoder;
     use crate::network::BatchTensors;
     use crate::testing::{VARIANTS, positions, random_network};
 

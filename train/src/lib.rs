@@ -4,10 +4,11 @@
 //! | module         | holds                                                                        |
 //! |----------------|------------------------------------------------------------------------------|
 //! | [`encoding`]   | the table of features: the only place that knows what a network sees         |
+//! | [`encoded`]    | positions after encoding                                                     |
 //! | [`config`]     | the tables `[network]` and `[train]` of a configuration                      |
 //! | [`network`]    | the networks as burn modules: the definition of what they compute            |
 //! | [`kernel`]     | the same function for play on CPUs                                           |
-//! | [`evaluator`]  | the kernel as a `selfplay::Evaluator`                                        |
+//! | [`mod@evaluator`] | the kernel as a `selfplay::Evaluator`                                     |
 //! | [`dataset`]    | a window over position shards, held-out games, shuffling                     |
 //! | [`batch`]      | positions with targets, encoded                                              |
 //! | [`gradient`]   | losses and gradients by burn                                                 |
@@ -23,6 +24,7 @@ pub mod batch;
 pub mod checkpoint;
 pub mod config;
 pub mod dataset;
+pub mod encoded;
 pub mod encoding;
 pub mod error;
 pub mod evaluator;

@@ -11,7 +11,8 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::NnueConfig;
-use crate::encoding::{Encoded, EncodedPosition, Features, STATE_FEATURES};
+use crate::encoded::{Encoded, EncodedPosition};
+use crate::encoding::{Features, STATE_FEATURES};
 use crate::rng::uniform;
 
 /// A network of sparse accumulators.
@@ -22,7 +23,7 @@ use crate::rng::uniform;
 /// ```text
 /// accumulator = clip(bias + Σ_p square[p] + n·kind + s·state)        clip(x) = min(max(x, 0), 1)
 /// wdl logits  = clip(accumulator·hidden_weight + hidden_bias)·output_weight + output_bias
-/// query       = [accumulator·query_weight + query_bias, 1]
+/// query       = `[accumulator·query_weight + query_bias, 1]`
 /// logit(move) = query · Σ_f moves[f]                                 over the features f of the move
 /// ```
 ///
@@ -31,34 +32,34 @@ use crate::rng::uniform;
 /// draw and loss the same probability.
 #[derive(Module, Debug)]
 pub struct Nnue {
-    /// Shape [2·K·S + S, accumulator].
+    /// Shape `[2·K·S + S, accumulator]`.
     pub square: Param<Tensor<2>>,
     /// All but the two big tables.
     pub heads: Heads,
-    /// Shape [2·K·S + 3·K + 1, policy_width].
+    /// Shape `[2·K·S + 3·K + 1, policy_width]`.
     pub moves: Param<Tensor<2>>,
 }
 
 /// The part of [`Nnue`] after the sum over the sparse features.
 #[derive(Module, Debug)]
 pub struct Heads {
-    /// Shape [2·K, accumulator].
+    /// Shape `[2·K, accumulator]`.
     pub kind: Param<Tensor<2>>,
-    /// Shape [STATE_FEATURES, accumulator].
+    /// Shape `[STATE_FEATURES, accumulator]`.
     pub state: Param<Tensor<2>>,
-    /// Shape [accumulator].
+    /// Shape `[accumulator]`.
     pub bias: Param<Tensor<1>>,
-    /// Shape [accumulator, hidden].
+    /// Shape `[accumulator, hidden]`.
     pub hidden_weight: Param<Tensor<2>>,
-    /// Shape [hidden].
+    /// Shape `[hidden]`.
     pub hidden_bias: Param<Tensor<1>>,
-    /// Shape [hidden, 3].
+    /// Shape `[hidden, 3]`.
     pub output_weight: Param<Tensor<2>>,
-    /// Shape [3].
+    /// Shape `[3]`.
     pub output_bias: Param<Tensor<1>>,
-    /// Shape [accumulator, policy_width - 1].
+    /// Shape `[accumulator, policy_width - 1]`.
     pub query_weight: Param<Tensor<2>>,
-    /// Shape [policy_width - 1].
+    /// Shape `[policy_width - 1]`.
     pub query_bias: Param<Tensor<1>>,
 }
 
@@ -85,19 +86,19 @@ pub const TENSOR_NAMES: [&str; TENSORS] = [
 
 /// What a network says about a batch of B positions, padded to M moves.
 pub struct Output {
-    /// Shape [B, M]: a logit a move; very low where there is no move.
+    /// Shape `[B, M]`: a logit a move; very low where there is no move.
     pub policy: Tensor<2>,
-    /// Shape [B, 3]: logits of win, draw and loss for the side to move.
+    /// Shape `[B, 3]`: logits of win, draw and loss for the side to move.
     pub wdl: Tensor<2>,
 }
 
 impl Output {
-    /// Logarithms of the probabilities: shapes [B, M] and [B, 3].
+    /// Logarithms of the probabilities: shapes `[B, M]` and `[B, 3]`.
     pub fn log_probabilities(self) -> (Tensor<2>, Tensor<2>) {
         (log_softmax(self.policy, 1), log_softmax(self.wdl, 1))
     }
 
-    /// Probabilities of win, draw and loss, shape [B, 3].
+    /// Probabilities of win, draw and loss, shape `[B, 3]`.
     pub fn wdl_probabilities(&self) -> Tensor<2> {
         softmax(self.wdl.clone(), 1)
     }
@@ -209,8 +210,8 @@ impl Heads {
         ]
     }
 
-    /// `squares` is the sum over the sparse features, shape [B, accumulator], `counts` has shape [B, 2·K], `state`
-    /// [B, STATE_FEATURES]. Gives the query [B, policy_width] and the WDL logits [B, 3].
+    /// `squares` is the sum over the sparse features, shape `[B, accumulator]`, `counts` has shape `[B, 2·K]`, `state`
+    /// `[B, STATE_FEATURES]`. Gives the query `[B, policy_width]` and the WDL logits `[B, 3]`.
     pub fn forward(&self, squares: Tensor<2>, counts: Tensor<2>, state: Tensor<2>) -> (Tensor<2>, Tensor<2>) {
         let sum =
             squares + counts.matmul(self.kind.val()) + state.matmul(self.state.val()) + self.bias.val().unsqueeze();
@@ -237,19 +238,19 @@ fn data<const D: usize>(param: &Param<Tensor<D>>) -> TensorData {
 
 /// A batch of B positions as tensors, padded to the most pieces L, moves M and features a move F.
 pub struct BatchTensors {
-    /// Shape [B, L]: sparse features.
+    /// Shape `[B, L]`: sparse features.
     pub rows: Tensor<2, Int>,
-    /// Shape [B, 1, L]: 1 where there is one, else 0.
+    /// Shape `[B, 1, L]`: 1 where there is one, else 0.
     pub row_mask: Tensor<3>,
-    /// Shape [B, 2·K]: pieces by side (own first) and kind, less those of the start position.
+    /// Shape `[B, 2·K]`: pieces by side (own first) and kind, less those of the start position.
     pub counts: Tensor<2>,
-    /// Shape [B, STATE_FEATURES].
+    /// Shape `[B, STATE_FEATURES]`.
     pub state: Tensor<2>,
-    /// Shape [B, M·F]: features of moves.
+    /// Shape `[B, M·F]`: features of moves.
     pub move_rows: Tensor<2, Int>,
-    /// Shape [B, M, F]: 1 where there is one, else 0.
+    /// Shape `[B, M, F]`: 1 where there is one, else 0.
     pub move_mask: Tensor<3>,
-    /// Shape [B, M]: 0 where there is a move, else a very low number.
+    /// Shape `[B, M]`: 0 where there is a move, else a very low number.
     pub no_move: Tensor<2>,
 }
 
@@ -296,7 +297,7 @@ impl BatchTensors {
     }
 }
 
-/// Counts of pieces less those of the start, shape [B, 2·K], and dense features, shape [B, STATE_FEATURES].
+/// Counts of pieces less those of the start, shape `[B, 2·K]`, and dense features, shape `[B, STATE_FEATURES]`.
 pub(crate) fn dense_inputs<'a>(
     positions: impl Iterator<Item = EncodedPosition<'a>>,
     features: &Features,

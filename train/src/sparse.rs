@@ -128,7 +128,7 @@ fn forward(chunks: &[Chunk], square: &[f32], width: usize, threads: usize) -> Ve
 /// The policy's loss, summed over positions, and its derivatives.
 struct PolicyGradients {
     loss: f64,
-    /// By the query, [positions, policy width].
+    /// By the query, `[positions, policy width]`.
     query: Vec<f32>,
     /// By each move's logit.
     logits: Vec<f32>,
