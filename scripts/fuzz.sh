@@ -53,7 +53,7 @@ for target in "${targets[@]}"; do
   echo "== $target: $seconds s"
   options=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0)
   case $target in
-    variant_toml) options+=(-max_len=20000 -dict=fuzz/seeds/variant_toml.dict) ;;
+    variant_toml) options+=(-max_len=24000 -dict=fuzz/seeds/variant_toml.dict) ;;
     kif) options+=(-max_len=4000 -dict=fuzz/seeds/kif.dict) ;;
     random_play) options+=(-max_len=162) ;;
     *) options+=(-max_len=2000) ;;

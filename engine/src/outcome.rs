@@ -167,7 +167,8 @@ impl Position {
         moves.into_iter().any(|mv| self.captures(mv).next().is_some())
     }
 
-    /// One royal and one other piece beat a bare royal that cannot take at once; two bare royals are a draw. Source:
+    /// A royal and one other piece, which must not be a minor one, or several pieces of any sort, beat a bare royal that
+    /// cannot take at once; two bare royals are a draw. Source:
     /// JCSA regulations of 2019, second hand; the documentation of chu shogi lists what is uncertain.
     fn bare_jcsa(&self) -> Option<Outcome> {
         let bare = Color::ALL.map(|color| self.is_bare(color));
@@ -180,7 +181,7 @@ impl Position {
         let counting = self.count_live(winner, 3, |_, kind| !self.variant.kind_rules[kind].minor).saturating_sub(1);
         let enough = match (others, self.variant.rules.bare_against_many) {
             (1, _) => counting == 1,
-            (2.., BareAgainstMany::Win) => counting >= 1,
+            (2.., BareAgainstMany::Win) => true,
             _ => false,
         };
         if !enough {

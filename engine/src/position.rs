@@ -228,8 +228,15 @@ impl Position {
         let (from, to) = (mv.from(), mv.to());
         let quiet = !mv.has_way() && !mv.promotes() && mv.dropped().is_none();
         let code = self.variant.hash_codes[self.state.board[from.index()] as usize];
-        (quiet && (from == to || self.state.board[to.index()] == 0))
-            .then(|| self.state.hash ^ ban_key(self.state.ban) ^ SIDE_KEY ^ piece_key(code, from) ^ piece_key(code, to))
+        (quiet && (from == to || self.state.board[to.index()] == 0)).then(|| {
+            let state = &self.state;
+            let key = state.hash ^ ban_key(state.ban) ^ SIDE_KEY ^ piece_key(code, from) ^ piece_key(code, to);
+            if !state.fresh.has(from) {
+                return key;
+            }
+            let stays = self.variant.zone[state.side.index()].has(to);
+            key ^ FRESH_KEYS[from.index()] ^ if stays { FRESH_KEYS[to.index()] } else { 0 }
+        })
     }
 
     /// Lets the other side move. The board stays, nothing is banned.

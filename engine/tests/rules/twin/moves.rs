@@ -4,7 +4,7 @@ use super::position::{Found, TwinPosition};
 use super::powers::{Power, Step};
 use super::promotion;
 use super::rules::RoyalCount;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// A move as the rules count it: two ways to the same start, end, captures and promotion are one move.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ impl TwinMove {
 }
 
 /// Where a piece can end and what it takes on the way.
-type Ways = HashSet<(usize, Vec<usize>)>;
+type Ways = BTreeSet<(usize, Vec<usize>)>;
 
 impl TwinPosition {
     /// All ends and captures of the piece on `from`, without any rule about lions, promotion or check.
@@ -177,8 +177,8 @@ impl TwinPosition {
     }
 
     /// The empty squares over which two steps lead to the same end.
-    pub(crate) fn quiet_ways(&self, mv: &TwinMove) -> HashSet<usize> {
-        let mut over = HashSet::new();
+    pub(crate) fn quiet_ways(&self, mv: &TwinMove) -> BTreeSet<usize> {
+        let mut over = BTreeSet::new();
         let Some(piece) = self.board[mv.from] else { return over };
         let look = |at: usize, step: Step| self.look(piece.white, mv.from, at, step);
         for power in &self.kind(piece).powers {
@@ -200,12 +200,12 @@ impl TwinPosition {
 
 /// Adds the result of going over the given squares and stopping on the last, if a piece may stop on all of them.
 fn add(ways: &mut Ways, path: &[Found]) {
-    let Some(stops) = path.iter().map(|found| found.open()).collect::<Option<Vec<usize>>>() else { return };
+    let end = path.last().and_then(|found| found.open());
+    let Some(end) = end.filter(|_| path.iter().all(|found| found.open().is_some())) else { return };
     let mut captured: Vec<usize> =
         path.iter().filter_map(|found| if let Found::Enemy(at) = found { Some(*at) } else { None }).collect();
     captured.sort_unstable();
     captured.dedup();
-    let end = *stops.last().expect("a way has an end");
     ways.insert((end, captured));
 }
 
