@@ -16,7 +16,7 @@ use crate::session;
 generation, or of generation 0 without one. Calling it again plays what is missing."
 )]
 pub(crate) struct Selfplay {
-    /// Configuration: its tables [run], [selfplay] and [search]
+    /// Configuration: its tables run, selfplay and search
     config: PathBuf,
     /// Run directory that gets the games
     #[arg(long, value_name = "RUN")]

@@ -14,7 +14,7 @@ use crate::session;
 it goes on from the network before it, or starts anew if there is none."
 )]
 pub(crate) struct Train {
-    /// Configuration: its tables [run], [network] and [train]
+    /// Configuration: its tables run, network and train
     config: PathBuf,
     /// Run directory with games; the network goes there too
     #[arg(long, value_name = "RUN")]

@@ -1,5 +1,6 @@
 //! How fast the rules are, game by game: listing and counting moves, playing and undoing them, counting leaves, and
-//! random games. `cargo bench --manifest-path engine/bench/Cargo.toml`; with `-- --test` each one runs once and only the leaf counts are checked.
+//! random games. `cargo bench --manifest-path engine/bench/Cargo.toml`; with `-- --test` each one runs once and only the
+//! leaf counts are checked.
 //! The clock is noisy on a busy machine; `scripts/instructions.sh` counts instructions instead.
 
 use std::hint::black_box;

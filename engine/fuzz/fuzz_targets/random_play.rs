@@ -64,7 +64,7 @@ fuzz_target!(|data: &[u8]| {
         let text = game.position().usi(mv);
         assert_eq!(game.position().parse_usi(&text), Ok(mv), "{}", state.sfen);
         if choice >> 14 == 0 {
-            refuse_other(&mut game, &state, mv, choice);
+            refuse_others(&mut game, &state, mv, choice);
         }
         game.play(mv).expect("a legal move");
         check_hash(game.position());
@@ -78,12 +78,15 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(game.undo(), None);
 });
 
-/// A number near that of a legal move is legal only if it is in the list; otherwise nothing is played.
-fn refuse_other(game: &mut Game, state: &State, mv: Move, choice: u16) {
-    let near = Move::from_raw(mv.raw() ^ u32::from(choice | 1).rotate_left(u32::from(choice >> 9)));
-    if state.moves.contains(&near) {
-        return;
+/// Other numbers, near that of a legal move and those of passes on and off the board, are legal only if they are in the
+/// list; otherwise nothing is played.
+fn refuse_others(game: &mut Game, state: &State, mv: Move, choice: u16) {
+    let near = mv.raw() ^ u32::from(choice | 1).rotate_left(u32::from(choice >> 9));
+    let square = u32::from(choice) & 0x1ff;
+    for other in [near, square << 9 | square].map(Move::from_raw) {
+        if !state.moves.contains(&other) {
+            game.play(other).expect_err("not in the list");
+            assert_eq!(State::of(game), *state);
+        }
     }
-    game.play(near).expect_err("not in the list");
-    assert_eq!(State::of(game), *state);
 }
