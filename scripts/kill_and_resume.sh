@@ -13,7 +13,7 @@ run=$(mktemp -d)/run
 log=$run.log
 trap 'rm -rf "$(dirname "$run")"' EXIT
 
-finished() { find "$run/games" -name '*.parquet' ! -path '*/parts/*' 2>/dev/null | sort; }
+finished() { { find "$run/games" -name '*.parquet' ! -path '*/parts/*' 2>/dev/null || true; } | sort; }
 
 resume=
 for kill in $(seq "$kills"); do

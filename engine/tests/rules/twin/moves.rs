@@ -105,11 +105,9 @@ impl TwinPosition {
             .any(|&(from, _)| board.ways(from).iter().any(|(_, captured)| captured.contains(&square)))
     }
 
-    /// Whether a side gives check: it threatens to take all that is royal of the other with one move.
+    /// Whether a side gives check: it threatens to take the last royal of the other. A side with two is not in check.
     pub(crate) fn checks(&self, by_white: bool) -> bool {
-        let royals = self.royals(!by_white);
-        let wins = |captured: &Vec<usize>| !royals.is_empty() && royals.iter().all(|at| captured.contains(at));
-        self.of_side(by_white).iter().any(|&(from, _)| self.ways(from).iter().any(|(_, way)| wins(way)))
+        matches!(self.royals(!by_white)[..], [royal] if self.attacked(royal, by_white))
     }
 
     /// Whether the piece on a square could take anything from there if its side were to move. What the rules about
