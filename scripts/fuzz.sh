@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the rules core for some seconds and stops with 1 if one of them found something.
+# Runs every fuzz target of the rules core for some seconds; exit 1 if one of them found something or did not finish.
 #
 #   scripts/fuzz.sh [SECONDS] [TARGET...]      default: 20 seconds, all targets
 #
@@ -63,6 +63,9 @@ for target in "${targets[@]}"; do
     sed '/^"\|NEW_FUNC\|^###### \|^WARNING: Failed to find/d' || failed+=("$target")
 done
 if [ ${#failed[@]} -gt 0 ]; then
-  echo "found something: ${failed[*]}; to see it again: cd engine && cargo +nightly fuzz run -s none TARGET fuzz/artifacts/TARGET/FILE" >&2
+  echo "failed or interrupted: ${failed[*]}" >&2
+  inputs=$(find fuzz/artifacts -type f 2>/dev/null)
+  [ -z "$inputs" ] || echo "inputs that fail (cd engine && cargo +nightly fuzz run -s none TARGET INPUT):
+$inputs" >&2
   exit 1
 fi
