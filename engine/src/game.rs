@@ -219,3 +219,27 @@ impl Game {
         self.plies[start..].iter().map(|ply| &ply.undo)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Game, Move, Position, Variant};
+
+    /// A packed move may be any number: it is legal or an error, never a panic. The first number was found by fuzzing.
+    #[test]
+    fn any_number_is_a_move_or_an_error() {
+        for name in Variant::builtin_names() {
+            let variant = Variant::load(name, None).expect("built in");
+            let start = Game::new(Position::start(&variant));
+            let mut moves = Vec::new();
+            start.legal_moves(&mut moves);
+            let spread = (0..20_000u32).map(|i| i.wrapping_mul(0x9e37_79b1));
+            for raw in
+                [u32::from_le_bytes([0x32, 0x50, 0x33, 0]), u32::MAX, 0x1ff, 0x1ff << 9].into_iter().chain(spread)
+            {
+                let mv = Move::from_raw(raw);
+                assert_eq!(start.clone().play(mv).is_ok(), moves.contains(&mv), "{name} {raw:#x}");
+                let _ = (start.position().captures(mv).count(), start.position().usi(mv));
+            }
+        }
+    }
+}

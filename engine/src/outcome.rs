@@ -156,20 +156,23 @@ impl Position {
         None
     }
 
-    /// Whether the side to move, one royal, can take the only other piece of the enemy's single royal, or that royal.
+    /// Whether the side to move can capture so that nothing but a royal is left to the other side, or not even that.
     fn can_bare(&self) -> bool {
         let enemy = !self.state.side;
-        if self.piece_count(enemy) != 2 {
-            return self.royal_count(enemy) == 1 && self.winning_capture().is_some();
-        }
         let mut moves = Vec::new();
         self.legal_moves(&mut moves);
-        moves.into_iter().any(|mv| self.captures(mv).next().is_some())
+        let mut after = self.clone();
+        moves.into_iter().any(|mv| {
+            let undo = after.play_unchecked(mv);
+            let bared = undo.is_capture() && (after.royal_count(enemy) == 0 || after.live_pieces(enemy, 1) == 1);
+            after.undo(&undo);
+            bared
+        })
     }
 
     /// A royal and one other piece, which must not be a minor one, or several pieces of any sort, beat a bare royal that
-    /// cannot take at once; two bare royals are a draw. Source:
-    /// JCSA regulations of 2019, second hand; the documentation of chu shogi lists what is uncertain.
+    /// cannot take at once; two bare royals are a draw. Source: JCSA regulations of
+    /// 2019, second hand; docs/rules.md lists what is uncertain.
     fn bare_jcsa(&self) -> Option<Outcome> {
         let bare = Color::ALL.map(|color| self.is_bare(color));
         if bare == [true, true] {

@@ -148,10 +148,10 @@ impl Position {
         &self.state.board[..self.variant.squares()]
     }
 
-    /// What stands on a square.
+    /// What stands on a square; nothing on squares off the board, which moves made from any number may name.
     #[inline]
     pub fn piece_at(&self, square: Square) -> Option<Piece> {
-        Piece::from_code(self.state.board[square.index()])
+        Piece::from_code(self.state.board.get(square.index()).copied().unwrap_or(0))
     }
 
     /// A number that two positions share when board, side to move and lion-ban square are the same; under
