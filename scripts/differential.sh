@@ -6,7 +6,8 @@
 #   scripts/differential.sh [GAMES] [ONLY] [FIRST]
 #
 # GAMES   games for each variant and ruleset, 2000 if not given
-# ONLY    rulesets whose name, variant before it, starts so: "chu", "daidai historical", "daidai with" (other moves by name)
+# ONLY    rulesets whose name, variant before it, starts so: "chu", "daidai historical", "daidai with " (other moves by name:
+#         an eighth of the games each)
 # FIRST   number of the first game, 0 if not given: other numbers are other games, so a long run can be made in parts
 #
 # Exit 1 if the two part somewhere; the game and position are printed. Exit 2: bad arguments.

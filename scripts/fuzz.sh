@@ -4,7 +4,7 @@
 #   scripts/fuzz.sh [SECONDS] [TARGET...]      default: 20 seconds, all targets
 #
 # Seeds are made from engine/fuzz/seeds and the variant files; what the fuzzer learns stays in engine/fuzz/corpus. Inputs
-# that fail are left in engine/fuzz/artifacts. Exit 2: bad arguments, or nightly or cargo-fuzz is missing.
+# that fail are left in engine/fuzz/artifacts. Exit 2: bad arguments, or cargo-fuzz is missing.
 set -euo pipefail
 cd "$(dirname "$0")/../engine"
 
@@ -13,17 +13,12 @@ if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
   echo "usage: scripts/fuzz.sh [SECONDS] [TARGET...]" >&2
   exit 2
 fi
-if ! rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
-  echo "fuzzing needs a nightly toolchain; install it with: rustup toolchain install nightly --profile minimal" >&2
-  exit 2
-fi
 if ! command -v cargo-fuzz >/dev/null; then
   echo "cargo-fuzz is missing; install it with: cargo install cargo-fuzz --locked" >&2
   exit 2
 fi
-fuzz() { cargo +nightly fuzz "$@"; }
 targets=("${@:2}")
-[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(fuzz list)
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(cargo fuzz list)
 
 # seed TARGET NAME: writes standard input as a seed.
 seed() { mkdir -p "fuzz/corpus/$1" && cat >"fuzz/corpus/$1/$2"; }
@@ -59,13 +54,13 @@ for target in "${targets[@]}"; do
     *) options+=(-max_len=2000) ;;
   esac
   # A sanitizer would find nothing in code without `unsafe`; traced comparisons make all of it five times slower.
-  fuzz run --sanitizer none --no-trace-compares "$target" -- "${options[@]}" 2>&1 |
+  cargo fuzz run --sanitizer none --no-trace-compares "$target" -- "${options[@]}" 2>&1 |
     sed '/^"\|NEW_FUNC\|^###### \|^WARNING: Failed to find/d' || failed+=("$target")
 done
 if [ ${#failed[@]} -gt 0 ]; then
   echo "failed or interrupted: ${failed[*]}" >&2
   inputs=$(find fuzz/artifacts -type f 2>/dev/null)
-  [ -z "$inputs" ] || echo "inputs that fail (cd engine && cargo +nightly fuzz run -s none TARGET INPUT):
+  [ -z "$inputs" ] || echo "inputs that fail (cd engine && cargo fuzz run -s none TARGET INPUT):
 $inputs" >&2
   exit 1
 fi

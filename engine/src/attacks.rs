@@ -1,66 +1,32 @@
 //! Who attacks a square, and where slides lead.
 
+use wide::u64x4;
+
 use crate::bitboard::{BigBits, Bits, MAX_WORDS};
 use crate::geometry::{Color, Square, direction_of};
+use crate::lanes::{Quad, Team};
 use crate::piece::Piece;
 use crate::position::{Position, Set};
-use crate::variant::{Rider, Variant};
+use crate::variant::Variant;
 
-impl Rider {
-    /// All squares moved one step, those without a next square left out.
-    #[inline(always)]
-    pub(crate) fn step<const W: usize>(&self, color: Color, set: Bits<W>) -> Bits<W> {
-        let shift = self.shift[color.index()];
-        let movable = set.and(self.source[color.index()].narrow());
-        if shift > 0 { movable.up(shift as u32) } else { movable.down(-shift as u32) }
-    }
-
-    /// Where slides of up to `range` steps from all squares of `set` lead over `empty` squares: these and the first
-    /// one beyond them.
-    #[inline]
-    pub(crate) fn flood<const W: usize>(&self, color: Color, set: Bits<W>, range: u8, empty: Bits<W>) -> Bits<W> {
-        let shift = self.shift[color.index()];
-        let source = self.source[color.index()].narrow();
-        let mut front = set;
-        let mut reached = Bits::EMPTY;
-        for _ in 0..range {
-            let movable = front.and(source);
-            front = if shift > 0 { movable.up(shift as u32) } else { movable.down(-shift as u32) };
-            reached = reached.or(front);
-            front = front.and(empty);
-            if front.is_empty() {
-                break;
-            }
-        }
-        reached
-    }
-}
-
-/// Where a slide with at most one turn leads from `from`: all squares of both legs, own pieces included.
+/// Where a slide with at most one turn leads from `from`: all squares of both legs, own pieces included. `ranges` as in
+/// `Powers::hook_ranges`.
 pub(crate) fn hook_targets<const W: usize>(
     variant: &Variant,
-    hooks: [bool; 8],
+    ranges: [u64x4; 2],
     color: Color,
     from: Square,
-    empty: Bits<W>,
+    empty: Quad<W>,
 ) -> Bits<W> {
     let mut start = Bits::<W>::EMPTY;
     start.toggle(from);
-    let mut reached = Bits::EMPTY;
-    for direction in (0..8).filter(|&d| hooks[d]) {
-        let leg = &variant.directions[direction];
-        let first = leg.flood(color, start, leg.range, empty);
-        let corners = first.and(empty);
-        reached = reached.or(first);
-        if corners.is_empty() {
-            continue;
-        }
-        for turn in [2, 6] {
-            let leg = &variant.directions[(direction + turn) % 8];
-            reached = reached.or(leg.flood(color, corners, leg.range, empty));
-        }
-    }
-    reached
+    let [ahead, back] = &variant.compass;
+    let start = Quad::splat(start);
+    let first = ahead.flood(color, start, ranges[0], empty).or(back.flood(color, start, ranges[1], empty));
+    // Both directions of a line turn into both directions of the line across it.
+    let corners = first.and(empty).turned();
+    let flood = |team: &Team| team.flood(color, corners, team.range(), empty);
+    first.or(flood(ahead)).or(flood(back)).union()
 }
 
 impl Position {
@@ -129,7 +95,7 @@ impl Position {
                 occupied = occupied.without(BigBits::from_squares([gone]));
             }
             let empty = Bits([u64::MAX; MAX_WORDS]).without(occupied);
-            return hook_targets(variant, powers.hooks, by, from, empty).has(square);
+            return hook_targets(variant, powers.hook_ranges, by, from, Quad::splat(empty)).has(square);
         }
         false
     }

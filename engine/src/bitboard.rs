@@ -17,7 +17,7 @@ impl<const W: usize> Bits<W> {
     pub(crate) const EMPTY: Self = Bits([0; W]);
 
     #[inline(always)]
-    pub(crate) fn load(words: &[u64]) -> Self {
+    fn load(words: &[u64]) -> Self {
         let mut set = [0; W];
         set.copy_from_slice(&words[..W]);
         Bits(set)
@@ -67,33 +67,52 @@ impl<const W: usize> Bits<W> {
         self.0[square.index() / 64] ^= 1 << (square.index() % 64);
     }
 
-    /// Every square moved by `by` places (1..=63) to higher indices.
     #[inline(always)]
-    pub(crate) fn up(self, by: u32) -> Self {
-        Bits(std::array::from_fn(|i| {
-            let carry = if i == 0 { 0 } else { self.0[i - 1] >> (64 - by) };
-            self.0[i] << by | carry
-        }))
+    pub(crate) fn add(&mut self, square: Square) {
+        self.0[square.index() / 64] |= 1 << (square.index() % 64);
     }
 
-    /// Every square moved by `by` places (1..=63) to lower indices.
+    /// The first square of the set, taken out of it.
     #[inline(always)]
-    pub(crate) fn down(self, by: u32) -> Self {
-        Bits(std::array::from_fn(|i| {
-            let carry = if i + 1 == W { 0 } else { self.0[i + 1] << (64 - by) };
-            self.0[i] >> by | carry
-        }))
+    pub(crate) fn pop(&mut self) -> Option<Square> {
+        for (i, word) in self.0.iter_mut().enumerate() {
+            if *word != 0 {
+                let square = Square::new(i * 64 + word.trailing_zeros() as usize);
+                *word &= *word - 1;
+                return Some(square);
+            }
+        }
+        None
+    }
+
+    /// The last square of the set, taken out of it.
+    #[inline(always)]
+    pub(crate) fn pop_last(&mut self) -> Option<Square> {
+        for (i, word) in self.0.iter_mut().enumerate().rev() {
+            if *word != 0 {
+                let bit = 63 - word.leading_zeros() as usize;
+                *word ^= 1 << bit;
+                return Some(Square::new(i * 64 + bit));
+            }
+        }
+        None
     }
 
     /// Calls `f` with every square of the set, in reading order.
     #[inline(always)]
     pub(crate) fn for_each(self, mut f: impl FnMut(Square)) {
-        for (i, mut word) in self.0.into_iter().enumerate() {
-            while word != 0 {
-                f(Square::new(i * 64 + word.trailing_zeros() as usize));
-                word &= word - 1;
-            }
+        for (i, &word) in self.0.iter().enumerate() {
+            for_each_bit(i, word, &mut f);
         }
+    }
+}
+
+/// Calls `f` with every square of word `i` of a set.
+#[inline(always)]
+pub(crate) fn for_each_bit(i: usize, mut word: u64, mut f: impl FnMut(Square)) {
+    while word != 0 {
+        f(Square::new(i * 64 + word.trailing_zeros() as usize));
+        word &= word - 1;
     }
 }
 
@@ -104,17 +123,19 @@ impl BigBits {
         Bits::load(&self.0)
     }
 
-    /// The set in the first words of `words`.
-    pub(crate) fn widen(words: &[u64]) -> Self {
-        let mut set = [0; MAX_WORDS];
-        set[..words.len()].copy_from_slice(words);
-        Bits(set)
+    /// The set in the first words.
+    pub(crate) fn widen(words: impl Iterator<Item = u64>) -> Self {
+        let mut set = Self::EMPTY;
+        for (word, given) in set.0.iter_mut().zip(words) {
+            *word = given;
+        }
+        set
     }
 
     pub(crate) fn from_squares(squares: impl IntoIterator<Item = Square>) -> Self {
         let mut set = Self::EMPTY;
         for square in squares {
-            set.0[square.index() / 64] |= 1 << (square.index() % 64);
+            set.add(square);
         }
         set
     }

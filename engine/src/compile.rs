@@ -1,23 +1,25 @@
 //! From a variant file to tables: reads the TOML, checks everything, reports every issue with its place.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use serde::Deserialize;
 use toml::Spanned;
+use wide::u64x4;
 
 use crate::betza::{self, Slide};
 use crate::bitboard::{BigBits, MAX_WORDS};
 use crate::error::{Issue, VariantError};
 use crate::geometry::{Board, Color, DIRECTIONS, MAX_SIDE, Square};
+use crate::lanes::{COMPASS, LANES, Team};
 use crate::piece::{Piece, PieceKind};
 use crate::rules::{CounterStrike, LionAtDistance, Rules};
 use crate::sfen;
 use crate::spec::{MovesSpec, PieceSpec, VariantSpec};
-use crate::variant::{Kind, KindRules, Line, Powers, Rider, Variant, builtin};
+use crate::variant::{Kind, KindRules, Line, Powers, Rays, Rider, Variant, builtin};
 
-/// The most different slides of all ordinary pieces together.
-const MAX_RIDERS: usize = 256;
+/// The most teams of riders: a rider's number is a byte.
+const MAX_TEAMS: usize = 256 / LANES;
 
 struct Issues<'t> {
     text: &'t str,
@@ -287,17 +289,17 @@ fn build(whole: &Whole, ruleset: &str, issues: &mut Issues<'_>) -> Option<Varian
         });
     }
     let kind_movements: Vec<&Movement> = definitions.iter().map(|&(_, mover, _)| &movements[mover]).collect();
-    let mut riders: Vec<Rider> = Vec::new();
-    let powers = kind_movements.iter().map(|movement| movement.powers(board, &mut riders)).collect();
-    if riders.len() > MAX_RIDERS {
-        issues.at(0..0, format!("{} different slides; at most {MAX_RIDERS} fit", riders.len()));
+    let teams = teams(board, &kind_movements);
+    if teams.len() > MAX_TEAMS {
+        issues.at(0..0, format!("over {} different slides", (MAX_TEAMS - 1) * LANES));
         return None;
     }
+    let powers = kind_movements.iter().map(|movement| movement.powers(board, &teams)).collect();
     let squares = || (0..board.squares()).map(Square::new);
     let around = |square: Square, far: u32| {
         BigBits::from_squares(squares().filter(move |&other| (1..=far).contains(&board.distance(square, other))))
     };
-    let kind_rules = definitions
+    let kind_rules: Vec<_> = definitions
         .iter()
         .zip(&kinds)
         .zip(&kind_movements)
@@ -318,9 +320,13 @@ fn build(whole: &Whole, ruleset: &str, issues: &mut Issues<'_>) -> Option<Varian
             }
         })
         .collect();
-    let zone = Color::ALL.map(|color| {
-        BigBits::from_squares(squares().filter(|&square| board.ranks_from_far_edge(square, color) < rules.zone_ranks))
-    });
+    let last_ranks = |ranks: u8| {
+        Color::ALL.map(|color| {
+            BigBits::from_squares(squares().filter(|&square| board.ranks_from_far_edge(square, color) < ranks))
+        })
+    };
+    let edge_ranks =
+        kind_rules.iter().map(|rules: &KindRules| rules.forced_ranks.max(rules.second_chance.into())).max();
     let lion_trading = kinds.iter().any(|kind| kind.lion_trade)
         && (rules.lion_at_distance != LionAtDistance::Free || rules.counter_strike != CounterStrike::None);
     let mut rulesets: Vec<_> =
@@ -338,19 +344,21 @@ fn build(whole: &Whole, ruleset: &str, issues: &mut Issues<'_>) -> Option<Varian
         start: whole.start.get_ref().clone(),
         positions: spec.positions.iter().map(|(name, sfen)| (name.clone(), sfen.get_ref().clone())).collect(),
         lines: lines(board, &kind_movements),
-        rules,
         kinds,
         kind_rules,
+        slots: Vec::new(),
         powers,
-        riders,
-        directions: DIRECTIONS
-            .iter()
-            .map(|&(right, forward)| rider(board, Slide { right, forward, range: betza::UNLIMITED }))
-            .collect(),
-        zone,
+        teams,
+        compass: COMPASS.map(|directions| {
+            let slide = |d: usize| Slide { right: DIRECTIONS[d].0, forward: DIRECTIONS[d].1, range: betza::UNLIMITED };
+            Team::new(directions.map(|d| rider(board, slide(d))).into())
+        }),
+        zone: last_ranks(rules.zone_ranks),
+        edge: last_ranks(edge_ranks.unwrap_or(0)),
         neighbours: squares().map(|square| around(square, 1)).collect(),
         two_steps: squares().map(|square| around(square, 2)).collect(),
         lion_trading,
+        rules,
         sets_of_code: Vec::new(),
         hash_codes: Vec::new(),
         steps: squares().map(|square| std::array::from_fn(|d| board.neighbour(square, d))).collect(),
@@ -501,13 +509,14 @@ impl Movement {
         self.lion || self.over != [0; 8] || self.lines != [0; 8] || self.hooks != [false; 8]
     }
 
-    fn powers(&self, board: Board, riders: &mut Vec<Rider>) -> Powers {
+    fn powers(&self, board: Board, teams: &[Team]) -> Powers {
         let special = self.is_special();
         let mut powers = Powers {
             lion: self.lion,
             over: self.over,
             lines: self.lines,
             hooks: self.hooks,
+            hook_ranges: lanes(|d| if self.hooks[d] { betza::UNLIMITED } else { 0 }),
             special,
             ..Powers::default()
         };
@@ -516,16 +525,19 @@ impl Movement {
             if special {
                 match DIRECTIONS.iter().position(|&d| d == offset) {
                     Some(direction) => powers.slides[direction] = slide.range,
-                    None => powers.jumps.push(offset),
+                    None => powers.jumps.push(rider(board, *slide)),
                 }
                 continue;
             }
-            let known = riders.iter().position(|rider| rider.offset == offset && rider.range == slide.range);
-            let index = known.unwrap_or_else(|| {
-                riders.push(rider(board, *slide));
-                riders.len() - 1
-            });
-            powers.riders.push(index as u8);
+            let lane = |team: &Team| {
+                team.riders().iter().position(|rider| rider.offset == offset && rider.range == slide.range)
+            };
+            let number = teams.iter().enumerate().find_map(|(t, team)| Some(t * LANES + lane(team)?));
+            powers.riders.push(number.expect("all slides have riders") as u8);
+        }
+        powers.slide_ranges = lanes(|d| powers.slides[d]);
+        if !special {
+            powers.rays = rays(board, &self.slides);
         }
         powers
     }
@@ -538,6 +550,37 @@ impl Movement {
             || DIRECTIONS.iter().enumerate().any(|(d, &(right, forward))| {
                 (self.lines[d] > 0 || self.over[d] > 0 || self.hooks[d]) && on_board(right, forward)
             })
+    }
+}
+
+/// The riders that the slides of ordinary pieces need. Those of a team step as often as the longest, so riders of like
+/// range are put together.
+fn teams(board: Board, movements: &[&Movement]) -> Vec<Team> {
+    let ordinary = movements.iter().filter(|movement| !movement.is_special());
+    let slides = ordinary.flat_map(|movement| &movement.slides);
+    let different: BTreeSet<_> = slides.map(|slide| (slide.range, slide.right, slide.forward)).collect();
+    let riders = different.into_iter().map(|(range, right, forward)| rider(board, Slide { right, forward, range }));
+    let (up, down): (Vec<_>, Vec<_>) = riders.partition(|rider| rider.shift[0] > 0);
+    up.chunks(LANES).chain(down.chunks(LANES)).map(|riders| Team::new(riders.to_vec())).collect()
+}
+
+/// A number for each direction as the lanes of the teams of `Variant::compass` have them.
+fn lanes(of: impl Fn(usize) -> u8) -> [u64x4; 2] {
+    COMPASS.map(|directions| u64x4::new(directions.map(|d| of(d) as u64)))
+}
+
+fn rays(board: Board, slides: &[Slide]) -> Rays {
+    let room = |color: Color, square: Square, slide: &Slide| {
+        let step = |k: &i32| board.step(square, color, slide.right as i32 * k, slide.forward as i32 * k);
+        (1..=slide.range as i32).take_while(|k| step(k).is_some()).count() as u8
+    };
+    let squares = || (0..board.squares()).map(Square::new);
+    let rooms =
+        |color| squares().flat_map(|square| slides.iter().map(move |slide| room(color, square, slide))).collect();
+    Rays {
+        shifts: Color::ALL
+            .map(|color| slides.iter().map(|&slide| rider(board, slide).shift[color.index()] as i16).collect()),
+        rooms: Color::ALL.map(rooms),
     }
 }
 

@@ -23,7 +23,17 @@ pub struct Game {
     position: Position,
     start_key: u64,
     plies: Vec<Ply>,
+    /// Memory for moves.
+    moves: Vec<Move>,
+    /// How many positions so far have a key of each bucket: most keys have none, and no history need be searched for them.
+    seen: Vec<u32>,
     outcome: Option<Outcome>,
+}
+
+const BUCKETS: usize = 2048;
+
+fn bucket(key: u64) -> usize {
+    key as usize % BUCKETS
 }
 
 impl Game {
@@ -34,8 +44,11 @@ impl Game {
             position: start.clone(),
             start,
             plies: Vec::with_capacity(256),
+            moves: Vec::with_capacity(256),
+            seen: vec![0; BUCKETS],
             outcome: None,
         };
+        game.seen[bucket(game.start_key)] = 1;
         game.outcome = game.find_outcome();
         game
     }
@@ -97,25 +110,40 @@ impl Game {
         }
     }
 
+    /// Whether repetition allows a legal move of the position.
+    pub(crate) fn may_play(&self, mv: Move) -> bool {
+        self.forbidden_repetition().is_none_or(|most| self.may_stand(mv, most))
+    }
+
     fn moves_now(&self, moves: &mut Vec<Move>) {
         self.position.legal_moves(moves);
-        let allowed = match self.position.variant.rules.repetition {
+        if let Some(most) = self.forbidden_repetition() {
+            moves.retain(|&mv| self.may_stand(mv, most));
+        }
+    }
+
+    /// How often a position may have stood before a move to it is forbidden, if the rules forbid such moves now.
+    fn forbidden_repetition(&self) -> Option<usize> {
+        let most = match self.position.variant.rules.repetition {
             Repetition::SecondForbidden => 1,
             Repetition::FourthForbidden => 3,
-            Repetition::Ignored | Repetition::FourthEnds => return,
+            Repetition::Ignored | Repetition::FourthEnds => return None,
         };
         let side = self.position.side_to_move();
-        if self.position.variant.rules.check_may_repeat && self.position.in_check(side) {
-            return;
-        }
-        moves.retain(|&mv| match self.position.quiet_key_after(mv) {
-            Some(key) => self.earlier(key, self.plies.len() + 1) < allowed,
-            None => true,
-        });
+        let free = self.position.variant.rules.check_may_repeat && self.position.in_check(side);
+        (!free).then_some(most)
+    }
+
+    /// Whether the position after a move has stood less than `most` times.
+    fn may_stand(&self, mv: Move, most: usize) -> bool {
+        self.position.quiet_key_after(mv).is_none_or(|key| self.earlier(key, self.plies.len() + 1) < most)
     }
 
     /// How often a position with this key, reached after `ply` plies, has stood before.
     fn earlier(&self, key: u64, ply: usize) -> usize {
+        if self.seen[bucket(key)] == 0 {
+            return 0;
+        }
         let first = self.plies.last().map_or(0, |ply| ply.reversible_from as usize);
         // Only positions with the same side to move can be equal: every second one.
         let mut found = 0;
@@ -162,9 +190,11 @@ impl Game {
         let now = self.plies.len() as u32 + 1;
         let capture = undo.is_capture();
         let irreversible = capture || mv.promotes() || mv.dropped().is_some();
+        let key = self.position.repetition_key();
+        self.seen[bucket(key)] += 1;
         self.plies.push(Ply {
             undo,
-            key: self.position.repetition_key(),
+            key,
             reversible_from: if irreversible { now } else { reversible_from },
             last_capture: if capture { now } else { last_capture },
         });
@@ -175,27 +205,29 @@ impl Game {
     pub fn undo(&mut self) -> Option<Move> {
         let ply = self.plies.pop()?;
         self.position.undo(&ply.undo);
+        self.seen[bucket(ply.key)] -= 1;
         // A move was played from here, so the game had not ended.
         self.outcome = None;
         Some(ply.undo.mv())
     }
 
-    fn find_outcome(&self) -> Option<Outcome> {
-        let rules = &self.position.variant.rules;
+    fn find_outcome(&mut self) -> Option<Outcome> {
         if let Some(outcome) = self.position.outcome() {
             return Some(outcome);
         }
-        if rules.repetition == Repetition::FourthEnds && self.occurrences() >= 4 {
+        let rules = &self.position.variant.rules;
+        let (repetition, ply_cap) = (rules.repetition, rules.ply_cap);
+        if repetition == Repetition::FourthEnds && self.occurrences() >= 4 {
             return Some(self.repetition_outcome());
         }
         if !self.has_legal_move() {
             return Some(self.position.stalemate());
         }
-        let capped = rules.ply_cap > 0 && self.position.ply() >= rules.ply_cap;
+        let capped = ply_cap > 0 && self.position.ply() >= ply_cap;
         capped.then_some(Outcome::draw(Reason::PlyCap))
     }
 
-    fn has_legal_move(&self) -> bool {
+    fn has_legal_move(&mut self) -> bool {
         if !self.position.has_legal_move() {
             return false;
         }
@@ -206,17 +238,26 @@ impl Game {
         if !forbids || self.position.count_moves() > (self.plies.len() - first) / 2 + 1 {
             return true;
         }
-        let mut moves = Vec::new();
+        let mut moves = std::mem::take(&mut self.moves);
         self.moves_now(&mut moves);
-        !moves.is_empty()
+        let any = !moves.is_empty();
+        self.moves = moves;
+        any
     }
 
-    /// The undo records since the position now last stood for the first time, for judging a repetition.
-    pub(crate) fn cycle(&self) -> impl DoubleEndedIterator<Item = &Undo> {
+    /// Goes back to where the position now stood first and returns. Calls `look` after each move of the way, the last
+    /// first, with the position, the move and memory for others.
+    pub(crate) fn walk_back(&mut self, mut look: impl FnMut(&mut Position, Move, &mut Vec<Move>)) {
         let key = self.position.repetition_key();
         let first = self.plies.last().map_or(0, |ply| ply.reversible_from as usize);
         let start = (first..self.plies.len()).find(|&ply| self.key_at(ply) == key).unwrap_or(self.plies.len());
-        self.plies[start..].iter().map(|ply| &ply.undo)
+        for ply in self.plies[start..].iter().rev() {
+            look(&mut self.position, ply.undo.mv(), &mut self.moves);
+            self.position.undo(&ply.undo);
+        }
+        for ply in &self.plies[start..] {
+            self.position.play_unchecked(ply.undo.mv());
+        }
     }
 }
 

@@ -73,6 +73,12 @@ impl Square {
         self.0 as usize
     }
 
+    /// The square so many places on in reading order, or back.
+    #[inline(always)]
+    pub(crate) const fn shifted(self, by: i32) -> Square {
+        Square((self.0 as i32 + by) as u16)
+    }
+
     /// How a player sees the square who sits at the other side of a board of `squares` squares.
     pub const fn rotated(self, squares: usize) -> Square {
         Square((squares - 1) as u16 - self.0)

@@ -9,13 +9,14 @@
 //! in the zone, reach it, or reach a lion; everywhere else the whole set is taken.
 
 use crate::attacks::hook_targets;
-use crate::bitboard::{BigBits, Bits, MAX_WORDS};
+use crate::bitboard::{Bits, MAX_WORDS, for_each_bit};
 use crate::geometry::{Color, Square};
+use crate::lanes::{Quad, Team};
 use crate::moves::Move;
 use crate::piece::PieceKind;
 use crate::position::{Position, Set, State};
 use crate::rules::{Drops, MustAnswerCheck, Promotion};
-use crate::variant::{Powers, Rider, Variant};
+use crate::variant::{Powers, Variant};
 
 /// Takes generated moves.
 trait Sink {
@@ -27,14 +28,14 @@ trait Sink {
     /// So many moves more; only if `COUNTS`.
     fn add(&mut self, number: usize);
 
-    /// Plain moves that end on `targets` and started `back` squares before.
+    /// Plain moves that end on the squares of word `i` of a set and started `back` squares before, or promotions; only if
+    /// not `COUNTS`.
     #[inline(always)]
-    fn many<const W: usize>(&mut self, targets: Bits<W>, back: i32) {
-        if Self::COUNTS {
-            self.add(targets.count());
-        } else {
-            targets.for_each(|to| self.one(Move::plain(Square::new((to.index() as i32 - back) as usize), to)));
-        }
+    fn many(&mut self, i: usize, word: u64, back: i32, promote: bool) {
+        for_each_bit(i, word, |to| {
+            let mv = Move::plain(to.shifted(-back), to);
+            self.one(if promote { mv.promoting() } else { mv });
+        });
     }
 
     /// Plain moves from one square to `targets`.
@@ -79,25 +80,31 @@ impl Sink for Vec<Move> {
     }
 
     fn add(&mut self, _: usize) {}
+
+    #[inline(always)]
+    fn many(&mut self, i: usize, mut word: u64, back: i32, promote: bool) {
+        // So many moves are written without a look at the capacity for each.
+        self.extend((0..word.count_ones()).map(|_| {
+            let to = Square::new(i * 64 + word.trailing_zeros() as usize);
+            word &= word - 1;
+            let mv = Move::plain(to.shifted(-back), to);
+            if promote { mv.promoting() } else { mv }
+        }));
+    }
 }
 
-/// Looks for a move that captures all of `royals`.
-struct Finder<'p> {
-    position: &'p Position,
-    royals: BigBits,
+/// Looks for a move that is wanted.
+struct Finder<F> {
+    wanted: F,
     found: Option<Move>,
 }
 
-impl Sink for Finder<'_> {
+impl<F: FnMut(Move) -> bool> Sink for Finder<F> {
     const COUNTS: bool = false;
 
     fn one(&mut self, mv: Move) {
-        if self.found.is_none() {
-            let mut left = self.royals;
-            for (square, _) in self.position.captures(mv).filter(|(square, _)| self.royals.has(*square)) {
-                left.toggle(square);
-            }
-            self.found = left.is_empty().then_some(mv);
+        if self.found.is_none() && (self.wanted)(mv) {
+            self.found = Some(mv);
         }
     }
 
@@ -149,6 +156,20 @@ impl Position {
         }
     }
 
+    /// The legal moves of the piece on a square, without a look at repetition; none if it is not the mover's. Clears
+    /// `moves` first.
+    pub fn legal_moves_of(&self, from: Square, moves: &mut Vec<Move>) {
+        moves.clear();
+        if self.piece_at(from).is_none_or(|piece| piece.color != self.state.side) {
+            return;
+        }
+        by_words!(self.variant, generate_piece(self, from, moves));
+        if self.must_answer_check() {
+            let mut after = self.clone();
+            moves.retain(|&mv| after.is_answer(mv));
+        }
+    }
+
     /// Number of legal moves, without a look at repetition.
     pub fn count_moves(&self) -> usize {
         if self.must_answer_check() {
@@ -178,9 +199,32 @@ impl Position {
         if !attacked {
             return None;
         }
-        let mut finder = Finder { position: self, royals, found: None };
+        self.find_move(|mv| {
+            let mut left = royals;
+            for (square, _) in self.captures(mv).filter(|(square, _)| royals.has(*square)) {
+                left.toggle(square);
+            }
+            left.is_empty()
+        })
+    }
+
+    /// The first legal move that is wanted, without a look at check and repetition.
+    pub(crate) fn find_move(&self, wanted: impl FnMut(Move) -> bool) -> Option<Move> {
+        let mut finder = Finder { wanted, found: None };
         by_words!(self.variant, generate(self, &mut finder));
         finder.found
+    }
+
+    /// Whether one of the foremost few ordinary pieces can step to an empty square, which no rule but check forbids.
+    fn has_quiet_step(&self) -> bool {
+        const PIECES: usize = 4;
+        let us = self.state.side;
+        let mut pieces = self.set(us, Set::Occupied);
+        (0..PIECES).map_while(|_| if us == Color::Black { pieces.pop() } else { pieces.pop_last() }).any(|from| {
+            let kind = self.variant.code_kind(self.state.board[from.index()]);
+            let mut rays = self.variant.powers[kind].rays.from(us, from);
+            rays.any(|(shift, room)| room > 0 && self.state.board[from.shifted(shift).index()] == 0)
+        })
     }
 
     /// Whether there is any legal move, without a look at repetition.
@@ -188,17 +232,27 @@ impl Position {
         if self.must_answer_check() {
             return self.count_moves() > 0;
         }
+        if self.has_quiet_step() {
+            return true;
+        }
         let mut any = Any(false);
-        by_words!(self.variant, generate(self, &mut any));
+        by_words!(self.variant, any_move(self, &mut any));
         any.0
     }
 
-    fn must_answer_check(&self) -> bool {
+    /// A plain move that the mover's pieces can make, and the same with a promotion: those of the two that are legal,
+    /// without a look at check. Clears `moves` first.
+    pub(crate) fn choices(&self, mv: Move, moves: &mut Vec<Move>) {
+        moves.clear();
+        by_words!(self.variant, generate_choices(self, mv, moves));
+    }
+
+    pub(crate) fn must_answer_check(&self) -> bool {
         self.variant.rules.must_answer_check == MustAnswerCheck::SoleRoyal && self.royal_count(self.state.side) == 1
     }
 
     /// Whether the royal that stood alone before `mv`, or what became of it, is safe after it.
-    fn is_answer(&mut self, mv: Move) -> bool {
+    pub(crate) fn is_answer(&mut self, mv: Move) -> bool {
         let side = self.state.side;
         let mut royal = None;
         self.royals(side, |square| royal = Some(square));
@@ -208,6 +262,18 @@ impl Position {
         self.undo(&undo);
         safe
     }
+}
+
+/// Pieces and where they can end with a further sort of move.
+#[derive(Clone, Copy)]
+struct Class<const W: usize> {
+    pieces: Bits<W>,
+    targets: Bits<W>,
+    promotes: bool,
+}
+
+impl<const W: usize> Class<W> {
+    const NONE: Self = Class { pieces: Bits::EMPTY, targets: Bits::EMPTY, promotes: false };
 }
 
 /// What generation looks at again and again.
@@ -227,99 +293,145 @@ struct Generator<'p, const W: usize, S> {
 }
 
 fn generate<const W: usize, S: Sink>(position: &Position, sink: &mut S) {
-    let (variant, state) = (&*position.variant, &position.state);
-    let us = state.side;
-    let own = state.set(variant, us, Set::Occupied);
-    let enemy: Bits<W> = state.set(variant, !us, Set::Occupied);
-    let empty = Bits([u64::MAX; W]).without(own.or(enemy));
-    let lions = if variant.lion_trading { state.set(variant, !us, Set::Lions) } else { Bits::EMPTY };
-    let promotable = state.set(variant, us, Set::Promotable);
-    let mut generator = Generator { position, variant, state, us, own, enemy, empty, lions, promotable, sink };
+    let mut generator = Generator::<W, S>::new(position, sink);
     generator.riders();
     if !generator.sink.is_full() {
         generator.special_pieces();
     }
-    if variant.rules.drops != Drops::None && !generator.sink.is_full() {
+    if position.variant.rules.drops != Drops::None && !generator.sink.is_full() {
         generator.drops();
     }
 }
 
-impl<const W: usize, S: Sink> Generator<'_, W, S> {
+/// The moves of the piece on `from`, which must be the mover's.
+fn generate_piece<const W: usize, S: Sink>(position: &Position, from: Square, sink: &mut S) {
+    Generator::<W, S>::new(position, sink).piece(from);
+}
+
+/// A plain move that the mover's pieces can make, with its promotion choices, if lion trading allows it.
+fn generate_choices<const W: usize, S: Sink>(position: &Position, mv: Move, sink: &mut S) {
+    Generator::<W, S>::new(position, sink).emit(mv);
+}
+
+/// Whether there is any move. The pieces are asked one by one, those in front first: they are seldom blocked.
+fn any_move<const W: usize, S: Sink>(position: &Position, sink: &mut S) {
+    let mut generator = Generator::<W, S>::new(position, sink);
+    let mut own = generator.own;
+    let black = generator.us == Color::Black;
+    while let Some(from) = if black { own.pop() } else { own.pop_last() } {
+        generator.piece(from);
+        if generator.sink.is_full() {
+            return;
+        }
+    }
+    if position.variant.rules.drops != Drops::None {
+        generator.drops();
+    }
+}
+
+impl<'p, const W: usize, S: Sink> Generator<'p, W, S> {
+    #[inline(always)]
+    fn new(position: &'p Position, sink: &'p mut S) -> Self {
+        let (variant, state) = (&*position.variant, &position.state);
+        let us = state.side;
+        let own: Bits<W> = state.set(variant, us, Set::Occupied);
+        let enemy: Bits<W> = state.set(variant, !us, Set::Occupied);
+        let empty = Bits([u64::MAX; W]).without(own.or(enemy));
+        let lions = if variant.lion_trading { state.set(variant, !us, Set::Lions) } else { Bits::EMPTY };
+        let promotable = state.set(variant, us, Set::Promotable);
+        Generator { position, variant, state, us, own, enemy, empty, lions, promotable, sink }
+    }
+
     #[inline(always)]
     fn riders(&mut self) {
-        let zone: Bits<W> = self.variant.zone[self.us.index()].narrow();
-        // Moves looked at one by one: of pieces that start here, and to squares there.
-        let (single_from, single_to) = match self.variant.rules.promotion {
-            Promotion::None => (Bits::EMPTY, self.lions),
-            Promotion::FirstCapture if S::COUNTS => (Bits::EMPTY, self.lions),
-            Promotion::FirstCapture => (Bits::EMPTY, self.lions.or(self.enemy)),
-            _ if self.promotable.is_empty() => (Bits::EMPTY, self.lions),
-            _ => (zone.and(self.promotable), self.lions.or(zone)),
-        };
         let variant = self.variant;
-        for (rider, set) in variant.riders.iter().zip(self.state.riders::<W>(variant, self.us)) {
+        let promotion = variant.rules.promotion;
+        let all = Bits([u64::MAX; W]);
+        let (zone, edge): (Bits<W>, Bits<W>) =
+            (variant.zone[self.us.index()].narrow(), variant.edge[self.us.index()].narrow());
+        let fresh: Bits<W> = self.state.fresh.narrow();
+        let promotable = self.promotable;
+        let by_capture = promotion == Promotion::FirstCapture;
+        let inside = match promotion {
+            Promotion::ZoneTouch => all,
+            Promotion::ZoneEntryOrCapture => self.enemy,
+            Promotion::None | Promotion::ZoneEntry | Promotion::FirstCapture => Bits::EMPTY,
+        };
+        // All pieces make plain moves here, and those of a class further moves that end on its targets.
+        let (plain, classes) = if !by_capture {
+            let promoting =
+                |pieces: Bits<W>, targets| Class { pieces: pieces.and(promotable), targets, promotes: true };
+            let classes = [
+                promoting(all.without(zone.or(fresh)), zone),
+                promoting(zone.without(fresh), inside),
+                promoting(fresh, all),
+            ];
+            (all, classes)
+        } else if S::COUNTS {
+            (all, [Class::NONE; 3])
+        } else {
+            let capturing = |pieces, promotes| Class { pieces, targets: self.enemy, promotes };
+            let classes = [capturing(all.without(promotable), false), capturing(promotable, true), Class::NONE];
+            (self.empty, classes)
+        };
+        // Where a move must be looked at alone.
+        let singles = if promotable.is_empty() || by_capture { self.lions } else { self.lions.or(edge) };
+        let plain = plain.without(singles);
+        let further = classes.iter().filter(|class| !class.pieces.and(self.own).is_empty());
+        let further = further.fold(Bits::EMPTY, |all, class| all.or(class.targets));
+        for (team, set) in variant.teams.iter().zip(self.state.teams::<W>(variant, self.us)) {
             if self.sink.is_full() {
                 return;
             }
-            if set.is_empty() {
+            let reached = self.team(team, set, plain, singles, false);
+            if reached.and(Quad::splat(further)).is_empty() {
                 continue;
             }
-            let single = set.and(single_from);
-            if !single.is_empty() {
-                self.rider(rider, single, Bits([u64::MAX; W]));
-            }
-            self.rider(rider, set.without(single_from), single_to);
-        }
-    }
-
-    /// The moves of the pieces of `set` as this rider, those that end on `single_to` one by one.
-    #[inline(always)]
-    fn rider(&mut self, rider: &Rider, set: Bits<W>, single_to: Bits<W>) {
-        let shift = rider.shift[self.us.index()];
-        let source = rider.source[self.us.index()].narrow();
-        if shift > 0 {
-            self.slide::<true>(set, source, shift, rider.range, single_to);
-        } else {
-            self.slide::<false>(set, source, shift, rider.range, single_to);
-        }
-    }
-
-    #[inline(always)]
-    fn slide<const UP: bool>(&mut self, set: Bits<W>, source: Bits<W>, shift: i32, range: u8, single_to: Bits<W>) {
-        let own = self.own;
-        let next = |front: Bits<W>| {
-            let movable = front.and(source);
-            let moved = if UP { movable.up(shift as u32) } else { movable.down(-shift as u32) };
-            moved.without(own)
-        };
-        if S::COUNTS {
-            let mut front = next(set);
-            let mut reached = front;
-            for _ in 1..range {
-                front = front.without(self.enemy);
-                if front.is_empty() {
-                    break;
+            for class in &classes {
+                let pieces = set.and(Quad::splat(class.pieces));
+                if !pieces.is_empty() {
+                    self.team(team, pieces, class.targets.without(singles), Bits::EMPTY, class.promotes);
                 }
-                front = next(front);
+            }
+        }
+    }
+
+    /// The moves of the pieces of `set` as these riders that end on `targets`, those that end on `singles` one by one.
+    /// Returns where the pieces can go.
+    #[inline(always)]
+    fn team(&mut self, team: &Team, set: Quad<W>, targets: Bits<W>, singles: Bits<W>, promotes: bool) -> Quad<W> {
+        let (us, own, enemy) = (self.us, Quad::splat(self.own), Quad::splat(self.enemy));
+        let mut reached = Quad::EMPTY;
+        if S::COUNTS {
+            team.walk(us, set, own, enemy, |front, _| reached = reached.or(front));
+            self.sink.add(reached.and(Quad::splat(targets)).count());
+            let alone = !reached.and(Quad::splat(singles)).empty_lanes();
+            if alone.any() {
+                team.walk(us, set.only(alone), own, enemy, |front, steps| self.emit_all(team, front, singles, steps));
+            }
+        } else {
+            team.walk(us, set, own, enemy, |front, steps| {
                 reached = reached.or(front);
-            }
-            if reached.and(single_to).is_empty() {
-                return self.sink.add(reached.count());
-            }
+                front.and(Quad::splat(targets)).for_each_word(|lane, i, word| {
+                    self.sink.many(i, word, team.shift(us, lane) * steps, promotes);
+                });
+                self.emit_all(team, front, singles, steps);
+            });
         }
-        let mut front = set;
-        let mut back = 0;
-        for _ in 0..range {
-            front = next(front);
-            if front.is_empty() {
-                break;
-            }
-            back += shift;
-            let single = front.and(single_to);
-            self.sink.many(front.without(single), back);
-            single.for_each(|to| self.emit(Move::plain(Square::new((to.index() as i32 - back) as usize), to)));
-            front = front.without(self.enemy);
+        reached
+    }
+
+    /// One by one the moves of `steps` steps that end on a square of `singles`.
+    #[inline(always)]
+    fn emit_all(&mut self, team: &Team, front: Quad<W>, singles: Bits<W>, steps: i32) {
+        let front = front.and(Quad::splat(singles));
+        if front.is_empty() {
+            return;
         }
+        front.for_each_word(|lane, i, word| {
+            let back = team.shift(self.us, lane) * steps;
+            for_each_bit(i, word, |to| self.emit(Move::plain(to.shifted(-back), to)));
+        });
     }
 
     /// One plain move, after its promotion choices and the rules of lion trading.
@@ -359,7 +471,9 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
     /// Pieces of the reserve on empty squares next to an own piece.
     fn drops(&mut self) {
         let variant = self.variant;
-        let near = variant.directions.iter().fold(Bits::<W>::EMPTY, |near, way| near.or(way.step(self.us, self.own)));
+        let own = Quad::splat(self.own);
+        let [ahead, back] = &variant.compass;
+        let near = ahead.step(self.us, own).or(back.step(self.us, own)).union();
         let zone: Bits<W> = variant.zone[self.us.index()].narrow();
         for (kind, rules) in variant.kind_rules.iter().enumerate() {
             let kind = PieceKind::new(kind);
@@ -376,11 +490,47 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
 
     fn special_pieces(&mut self) {
         let pieces: Bits<W> = self.state.set(self.variant, self.us, Set::Special);
-        let variant = self.variant;
-        pieces.for_each(|from| {
-            let kind = self.position.piece_at(from).expect("special pieces stand on their squares").kind;
-            self.special(from, &variant.powers[kind.index()]);
+        pieces.for_each(|from| self.piece(from));
+    }
+
+    /// The moves of one of our pieces, found by walking over the board.
+    fn piece(&mut self, from: Square) {
+        let (variant, us) = (self.variant, self.us.index());
+        let Some(piece) = self.position.piece_at(from) else { return };
+        let powers = &variant.powers[piece.kind.index()];
+        if powers.special {
+            return self.special(from, powers);
+        }
+        // Where a move must be looked at alone.
+        let zone: Bits<W> = variant.zone[us].narrow();
+        let singles = self.lions.or(match variant.rules.promotion {
+            Promotion::None => Bits::EMPTY,
+            _ if !self.promotable.has(from) => Bits::EMPTY,
+            Promotion::FirstCapture => self.enemy,
+            _ if zone.has(from) || self.state.fresh.has(from) => Bits([u64::MAX; W]),
+            _ => zone.or(variant.edge[us].narrow()),
         });
+        for (shift, room) in powers.rays.from(self.us, from) {
+            if self.sink.is_full() {
+                return;
+            }
+            let mut to = from;
+            for _ in 0..room {
+                to = to.shifted(shift);
+                if self.own.has(to) {
+                    break;
+                }
+                let mv = Move::plain(from, to);
+                if singles.has(to) {
+                    self.emit(mv);
+                } else {
+                    self.sink.one(mv);
+                }
+                if self.enemy.has(to) {
+                    break;
+                }
+            }
+        }
     }
 
     fn special(&mut self, from: Square, powers: &Powers) {
@@ -389,21 +539,19 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         // Squares reached without a capture on the way.
         let mut plain = Bits::<W>::EMPTY;
         let mut passes = false;
-        for (direction, &range) in powers.slides.iter().enumerate().filter(|(_, range)| **range > 0) {
-            plain = plain.or(self.variant.directions[direction].flood(self.us, start, range, self.empty));
-        }
-        for &(right, forward) in &powers.jumps {
-            if let Some(to) = self.variant.board.step(from, self.us, right as i32, forward as i32) {
-                let mut target = Bits::EMPTY;
-                target.toggle(to);
-                plain = plain.or(target);
-            }
+        let slides = |half: usize| {
+            let team = &self.variant.compass[half];
+            team.flood(self.us, Quad::splat(start), powers.slide_ranges[half], Quad::splat(self.empty))
+        };
+        plain = plain.or(slides(0).or(slides(1)).union());
+        for jump in powers.jumps.iter().filter(|jump| jump.source[self.us.index()].has(from)) {
+            plain.add(from.shifted(jump.shift[self.us.index()]));
         }
         for direction in (0..8).filter(|&d| powers.over[d] > 0) {
             plain = plain.or(self.slide_over(from, direction, powers.over[direction]));
         }
         if powers.hooks.contains(&true) {
-            plain = plain.or(hook_targets(self.variant, powers.hooks, self.us, from, self.empty));
+            plain = plain.or(hook_targets(self.variant, powers.hook_ranges, self.us, from, Quad::splat(self.empty)));
         }
         if powers.lion {
             let near: Bits<W> = self.variant.neighbours[from.index()].narrow();
@@ -463,9 +611,7 @@ impl<const W: usize, S: Sink> Generator<'_, W, S> {
         let second = next(first);
         let third = if steps > 2 { next(second) } else { None };
         for square in [first, second, third].into_iter().flatten() {
-            let mut target = Bits::EMPTY;
-            target.toggle(square);
-            *plain = plain.or(target);
+            plain.add(square);
         }
         let (own, enemy) = (self.own, self.enemy);
         let free = |square: Option<Square>| square.filter(|&square| !own.has(square));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::geometry::{Color, Square};
+use crate::moves::Move;
 use crate::position::{Position, Set};
 use crate::rules::{BareAgainstMany, BareKing, BareRebare, Stalemate};
 
@@ -119,16 +120,18 @@ impl Position {
     }
 
     fn count_live(&self, color: Color, up_to: usize, counts: impl Fn(Square, usize) -> bool) -> usize {
-        let mut found = 0;
-        self.set(color, Set::Occupied).for_each(|square| {
-            if found <= up_to {
-                let kind = self.piece_at(square).expect("occupied").kind.index();
-                let rules = &self.variant.kind_rules[kind];
-                let dead = rules.any_dead && rules.dead[color.index()].has(square);
-                found += (!dead && counts(square, kind)) as usize;
-            }
-        });
-        found
+        let kind = |square: Square| self.piece_at(square).expect("occupied").kind.index();
+        let mut pieces = self.set(color, Set::Occupied);
+        std::iter::from_fn(|| pieces.pop())
+            .filter(|&square| self.is_live(color, square) && counts(square, kind(square)))
+            .take(up_to + 1)
+            .count()
+    }
+
+    /// Whether the piece of `color` on a square could move on an empty board.
+    fn is_live(&self, color: Color, square: Square) -> bool {
+        let rules = &self.variant.kind_rules[self.piece_at(square).expect("occupied").kind.index()];
+        !(rules.any_dead && rules.dead[color.index()].has(square))
     }
 
     /// Whether a side has one live piece, a royal.
@@ -159,15 +162,20 @@ impl Position {
     /// Whether the side to move can capture so that nothing but a royal is left to the other side, or not even that.
     fn can_bare(&self) -> bool {
         let enemy = !self.state.side;
-        let mut moves = Vec::new();
-        self.legal_moves(&mut moves);
-        let mut after = self.clone();
-        moves.into_iter().any(|mv| {
-            let undo = after.play_unchecked(mv);
-            let bared = undo.is_capture() && (after.royal_count(enemy) == 0 || after.live_pieces(enemy, 1) == 1);
-            after.undo(&undo);
-            bared
-        })
+        // A move captures at most three pieces.
+        let live = self.live_pieces(enemy, 4);
+        let royals = self.royal_count(enemy);
+        let bares = |mv: Move| {
+            let (mut live, mut royals, mut captures) = (live, royals, false);
+            for (square, piece) in self.captures(mv) {
+                captures = true;
+                live -= usize::from(self.is_live(enemy, square));
+                royals -= usize::from(self.variant.kind_rules[piece.kind.index()].royal);
+            }
+            captures && (royals == 0 || live == 1)
+        };
+        let answers = |mv| !self.must_answer_check() || self.clone().is_answer(mv);
+        live <= 4 && self.find_move(|mv| bares(mv) && answers(mv)).is_some()
     }
 
     /// A royal and one other piece, which must not be a minor one, or several pieces of any sort, beat a bare royal that

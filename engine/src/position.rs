@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bitboard::{BigBits, Bits};
 use crate::error::SfenError;
 use crate::geometry::{Color, MAX_SQUARES, Square};
+use crate::lanes::{LANES, Quad};
 use crate::moves::Move;
 use crate::piece::{Piece, PieceKind};
 use crate::rules::CounterStrike;
@@ -32,7 +33,8 @@ pub(crate) enum Set {
 }
 
 impl Set {
-    pub(crate) const COUNT: usize = 5;
+    /// Where the sets of the riders begin: at the next team.
+    pub(crate) const COUNT: usize = 5_usize.next_multiple_of(LANES);
 }
 
 /// All of a position that moves change.
@@ -41,7 +43,7 @@ pub(crate) struct State {
     /// [`Piece::code`] by square, 0 where empty.
     pub(crate) board: [u8; MAX_SQUARES],
     /// For each colour the sets of squares named by [`Set`] and then, for each rider, the squares of the ordinary
-    /// pieces that move so; `words` words a set.
+    /// pieces that move so; four sets together, as [`Quad::load`] reads them.
     sets: Box<[u64]>,
     /// Pieces in reserve by [`Piece::code`]; empty where the rules know no drops.
     pub(crate) reserve: Box<[u8]>,
@@ -180,10 +182,9 @@ impl Position {
     }
 
     /// The words of one of a side's sets.
-    fn words(&self, color: Color, set: Set) -> &[u64] {
-        let words = self.variant.words;
-        let start = (color.index() * self.variant.sets_per_color() + set as usize) * words;
-        &self.state.sets[start..start + words]
+    fn words(&self, color: Color, set: Set) -> impl Iterator<Item = u64> + '_ {
+        let first = &self.state.sets[self.variant.first_word(color, set as usize)..];
+        first.iter().step_by(LANES).take(self.variant.words).copied()
     }
 
     pub(crate) fn set(&self, color: Color, set: Set) -> BigBits {
@@ -192,7 +193,7 @@ impl Position {
 
     /// Number of squares in one of a side's sets.
     pub(crate) fn set_count(&self, color: Color, set: Set) -> usize {
-        self.words(color, set).iter().map(|word| word.count_ones() as usize).sum()
+        self.words(color, set).map(|word| word.count_ones() as usize).sum()
     }
 
     /// Number of pieces a side has.
@@ -201,7 +202,7 @@ impl Position {
     }
 
     pub(crate) fn has_royal(&self, color: Color) -> bool {
-        self.words(color, Set::Royals).iter().any(|&word| word != 0)
+        self.words(color, Set::Royals).any(|word| word != 0)
     }
 
     /// Number of royal pieces a side has.
@@ -239,12 +240,16 @@ impl Position {
         })
     }
 
-    /// Lets the other side move. The board stays, nothing is banned.
-    pub(crate) fn give_turn(&mut self) {
-        let state = &mut self.state;
-        state.hash ^= ban_key(state.ban) ^ SIDE_KEY;
-        state.ban = None;
-        state.side = !state.side;
+    /// What `ask` finds if the other side may move. The board stays, nothing is banned.
+    pub(crate) fn with_turn_given<T>(&mut self, ask: impl FnOnce(&Position) -> T) -> T {
+        let (ban, hash) = (self.state.ban, self.state.hash);
+        self.state.hash ^= ban_key(ban) ^ SIDE_KEY;
+        self.state.ban = None;
+        self.state.side = !self.state.side;
+        let answer = ask(self);
+        self.state.side = !self.state.side;
+        (self.state.ban, self.state.hash) = (ban, hash);
+        answer
     }
 
     /// Pieces of one kind that a side has in reserve.
@@ -381,8 +386,8 @@ impl State {
         self.hash ^= piece_key(key_code, from) ^ piece_key(key_code, to);
         let (from, to) = (from.index(), to.index());
         for &set in &variant.sets_of_code[code as usize] {
-            self.sets[set as usize + from / 64] ^= 1 << (from % 64);
-            self.sets[set as usize + to / 64] ^= 1 << (to % 64);
+            self.sets[set as usize + from / 64 * LANES] ^= 1 << (from % 64);
+            self.sets[set as usize + to / 64 * LANES] ^= 1 << (to % 64);
         }
     }
 
@@ -441,20 +446,20 @@ impl State {
     fn toggle(&mut self, variant: &Variant, code: u8, square: Square) {
         self.hash ^= piece_key(variant.hash_codes[code as usize], square);
         for &set in &variant.sets_of_code[code as usize] {
-            self.sets[set as usize + square.index() / 64] ^= 1 << (square.index() % 64);
+            self.sets[set as usize + square.index() / 64 * LANES] ^= 1 << (square.index() % 64);
         }
     }
 
     #[inline(always)]
     pub(crate) fn set<const W: usize>(&self, variant: &Variant, color: Color, set: Set) -> Bits<W> {
-        Bits::load(&self.sets[(color.index() * variant.sets_per_color() + set as usize) * W..])
+        let words = &self.sets[variant.first_word(color, set as usize)..][..(W - 1) * LANES + 1];
+        Bits(std::array::from_fn(|w| words[w * LANES]))
     }
 
-    /// For each rider the squares of a side's pieces that move so.
+    /// For each team the squares of a side's pieces that move as its riders.
     #[inline(always)]
-    pub(crate) fn riders<const W: usize>(&self, variant: &Variant, color: Color) -> impl Iterator<Item = Bits<W>> {
-        let start = (color.index() * variant.sets_per_color() + Set::COUNT) * W;
-        self.sets[start..].chunks_exact(W).map(Bits::load)
+    pub(crate) fn teams<const W: usize>(&self, variant: &Variant, color: Color) -> impl Iterator<Item = Quad<W>> {
+        self.sets[variant.first_word(color, Set::COUNT)..].chunks_exact(W * LANES).map(Quad::load)
     }
 }
 

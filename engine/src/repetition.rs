@@ -17,21 +17,19 @@ struct Conduct {
 
 impl Game {
     /// The result of a game whose position stands for the fourth time, judged by all moves since it stood first.
-    pub(crate) fn repetition_outcome(&self) -> Outcome {
+    pub(crate) fn repetition_outcome(&mut self) -> Outcome {
         let mut conduct = [Conduct { checks: true, attacks: true, passes: true }; 2];
-        let mut position = self.position().clone();
-        let mut first_mover = position.side_to_move();
-        for undo in self.cycle().rev() {
+        let mut first_mover = self.position().side_to_move();
+        self.walk_back(|position, mv, moves| {
             let mover = !position.side_to_move();
             let checks = position.in_check(!mover);
             let side = &mut conduct[mover.index()];
             side.checks &= checks;
             // Costs more than the check test, so only asked while it can matter.
-            side.attacks = side.attacks && (checks || last_moved_attacks(&position, undo.mv()));
-            side.passes &= undo.mv().is_pass();
-            position.undo(undo);
+            side.attacks = side.attacks && (checks || last_moved_attacks(position, mv, moves));
+            side.passes &= mv.is_pass();
             first_mover = mover;
-        }
+        });
         let rules = &self.position().variant().rules;
         let only = |what: fn(&Conduct) -> bool| {
             let [black, white] = [what(&conduct[0]), what(&conduct[1])];
@@ -58,10 +56,9 @@ impl Game {
 }
 
 /// Whether the piece that just made `mv` could capture something from where it stands, were it its turn.
-fn last_moved_attacks(position: &Position, mv: Move) -> bool {
-    let mut turned = position.clone();
-    turned.give_turn();
-    let mut moves = Vec::new();
-    turned.legal_moves(&mut moves);
-    moves.into_iter().any(|next| next.from() == mv.to() && turned.captures(next).next().is_some())
+fn last_moved_attacks(position: &mut Position, mv: Move, moves: &mut Vec<Move>) -> bool {
+    position.with_turn_given(|turned| {
+        turned.legal_moves_of(mv.to(), moves);
+        moves.iter().any(|&next| turned.captures(next).next().is_some())
+    })
 }

@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use wide::u64x4;
+
 use crate::bitboard::BigBits;
 use crate::compile;
 use crate::error::VariantError;
-use crate::geometry::{Board, Color, Square};
+use crate::geometry::{Board, Color, MAX_SIDE, Square};
+use crate::lanes::{LANES, Team};
 use crate::piece::{Piece, PieceKind};
 use crate::position::Set;
-use crate::rules::{BareKing, MustAnswerCheck, Rules};
+use crate::rules::{BareKing, MustAnswerCheck, Promotion, Rules};
 
 /// The built-in variant files by name.
 const BUILTIN: [(&str, &str); 4] = [
@@ -84,6 +87,25 @@ pub(crate) struct Rider {
     pub(crate) source: [BigBits; 2],
 }
 
+/// The slides and jumps of a kind, for walking over the board.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rays {
+    /// Difference of square numbers of one step of each, by colour.
+    pub(crate) shifts: [Vec<i16>; 2],
+    /// Steps of each that stay on the board and within the range, square by square, by colour.
+    pub(crate) rooms: [Vec<u8>; 2],
+}
+
+impl Rays {
+    /// Of each ray the difference of square numbers of one step, and how many steps there are room for.
+    #[inline(always)]
+    pub(crate) fn from(&self, color: Color, square: Square) -> impl Iterator<Item = (i32, u8)> {
+        let shifts = &self.shifts[color.index()];
+        let rooms = &self.rooms[color.index()][square.index() * shifts.len()..][..shifts.len()];
+        shifts.iter().zip(rooms).map(|(&shift, &room)| (shift.into(), room))
+    }
+}
+
 /// One offset of any slide, for asking who attacks a square.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
@@ -98,12 +120,16 @@ pub(crate) struct Line {
 /// How a kind moves, compiled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Powers {
-    /// Indices into `Variant::riders`; empty if `special`.
+    /// Numbers of riders, those of the first team first; empty if `special`.
     pub(crate) riders: Vec<u8>,
+    /// The same for walking over the board.
+    pub(crate) rays: Rays,
     /// All slides of a special piece, range by direction clockwise from straight ahead.
     pub(crate) slides: [u8; 8],
-    /// Jumps of a special piece: (right, forward).
-    pub(crate) jumps: Vec<(i8, i8)>,
+    /// The same for the teams of `Variant::compass`.
+    pub(crate) slide_ranges: [u64x4; 2],
+    /// Jumps of a special piece.
+    pub(crate) jumps: Vec<Rider>,
     /// How many pieces a slide in each direction may pass over; 0 if it is not of that sort.
     pub(crate) over: [u8; 8],
     pub(crate) lion: bool,
@@ -111,6 +137,8 @@ pub(crate) struct Powers {
     pub(crate) lines: [u8; 8],
     /// Whether the piece slides along the direction and may turn.
     pub(crate) hooks: [bool; 8],
+    /// How far it slides so, for the teams of `Variant::compass`.
+    pub(crate) hook_ranges: [u64x4; 2],
     /// Moves piece by piece, not through the riders.
     pub(crate) special: bool,
 }
@@ -130,6 +158,15 @@ pub(crate) struct KindRules {
     pub(crate) any_dead: bool,
 }
 
+/// How many moves a piece can ever have from a square, at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slots {
+    /// Ends of moves: of an ordinary piece exactly those on an empty board. Without the ways of lions over a neighbour.
+    pub(crate) ends: u16,
+    /// Twice as many where some of the moves have a choice to promote.
+    pub(crate) all: u16,
+}
+
 /// The immutable tables of one game under one ruleset. Build it with [`Variant::load`] or [`Variant::from_toml`].
 #[derive(Clone, Debug)]
 pub struct Variant {
@@ -147,17 +184,22 @@ pub struct Variant {
     pub(crate) kinds: Vec<Kind>,
     pub(crate) kind_rules: Vec<KindRules>,
     pub(crate) powers: Vec<Powers>,
-    pub(crate) riders: Vec<Rider>,
+    pub(crate) teams: Vec<Team>,
+    /// For each [`Piece::code`] by square.
+    pub(crate) slots: Vec<Slots>,
     /// By [`Piece::code`]: the first words of a position's sets that the piece belongs to.
     pub(crate) sets_of_code: Vec<Box<[u16]>>,
     /// By [`Piece::code`]: the code that stands for it in hashes.
     pub(crate) hash_codes: Vec<u8>,
     /// The neighbours of each square in the eight absolute directions.
     pub(crate) steps: Vec<[Option<Square>; 8]>,
-    /// Unlimited slides in the eight directions, clockwise from straight ahead: what special pieces move by.
-    pub(crate) directions: Vec<Rider>,
+    /// Unlimited slides in the eight directions: what special pieces move by. Clockwise from the owner's right; so the
+    /// same lanes of the two teams are opposite directions.
+    pub(crate) compass: [Team; 2],
     pub(crate) lines: Vec<Line>,
     pub(crate) zone: [BigBits; 2],
+    /// The ranks where a piece must promote or may do so a second time, by colour.
+    pub(crate) edge: [BigBits; 2],
     /// The (up to) eight neighbours of each square.
     pub(crate) neighbours: Vec<BigBits>,
     /// The squares two king steps away or nearer, without the square itself.
@@ -298,15 +340,15 @@ impl Variant {
             }
         };
         for &rider in &powers.riders {
-            let rider = &self.riders[rider as usize];
+            let rider = self.rider(rider);
             slide(rider.offset.0, rider.offset.1, rider.range);
         }
         for (d, &(right, forward)) in crate::geometry::DIRECTIONS.iter().enumerate() {
             let hook = if powers.hooks[d] || powers.over[d] > 0 { crate::betza::UNLIMITED } else { 0 };
             slide(right, forward, powers.slides[d].max(powers.lines[d]).max(hook));
         }
-        for &(right, forward) in &powers.jumps {
-            slide(right, forward, 1);
+        for jump in &powers.jumps {
+            slide(jump.offset.0, jump.offset.1, 1);
         }
         if powers.lion {
             self.two_steps[middle.index()].for_each(|square| reached[square.index()] = true);
@@ -319,9 +361,26 @@ impl Variant {
         &self.fingerprint
     }
 
+    /// The number of the kind of a code that stands on a board.
+    #[inline(always)]
+    pub(crate) fn code_kind(&self, code: u8) -> usize {
+        Piece::from_code(code).expect("a piece").kind.index()
+    }
+
     /// Number of sets of squares that a position keeps for each side.
     pub(crate) fn sets_per_color(&self) -> usize {
-        Set::COUNT + self.riders.len()
+        Set::COUNT + self.teams.len() * LANES
+    }
+
+    /// Where a position keeps the first word of a set of one side; the further words follow at distances of `LANES`.
+    #[inline(always)]
+    pub(crate) fn first_word(&self, color: Color, set: usize) -> usize {
+        let set = color.index() * self.sets_per_color() + set;
+        set / LANES * LANES * self.words + set % LANES
+    }
+
+    pub(crate) fn rider(&self, number: u8) -> &Rider {
+        &self.teams[number as usize / LANES].riders()[number as usize % LANES]
     }
 
     /// The squares from one to the edge in a direction as `color` sees it, clockwise from straight ahead.
@@ -345,11 +404,47 @@ impl Variant {
             ];
             let own = own.into_iter().filter(|(member, _)| *member).map(|(_, set)| set as usize);
             let riders = powers.riders.iter().map(|&rider| Set::COUNT + rider as usize);
-            let first = piece.color.index() * self.sets_per_color();
-            own.chain(riders).map(|set| ((first + set) * self.words) as u16).collect()
+            own.chain(riders).map(|set| self.first_word(piece.color, set) as u16).collect()
         };
         self.sets_of_code = (0..=u8::MAX).map(of_code).collect();
         self.hash_codes = (0..=u8::MAX).map(|code| self.hash_code(code)).collect();
+        let slots = |code: u8| {
+            let piece = Piece::from_code(code).filter(|piece| piece.kind.index() < self.kinds.len());
+            let of = |square| piece.map_or(Slots::default(), |piece| self.count_slots(piece, Square::new(square)));
+            (0..self.squares()).map(of).collect::<Vec<_>>()
+        };
+        self.slots = (0..=u8::MAX).flat_map(slots).collect();
+    }
+
+    #[inline(always)]
+    pub(crate) fn slots(&self, code: u8, square: Square) -> Slots {
+        self.slots[code as usize * self.squares() + square.index()]
+    }
+
+    fn count_slots(&self, piece: Piece, from: Square) -> Slots {
+        let (powers, color) = (&self.powers[piece.kind.index()], piece.color);
+        let rays: usize = powers.rays.from(color, from).map(|(_, room)| usize::from(room)).sum();
+        let straight = |direction: usize, range: u8| self.ray(from, direction, color).take(range.into()).count();
+        let special = (0..8).map(|d| {
+            let over = if powers.over[d] > 0 { MAX_SIDE as u8 } else { 0 };
+            // Of a line lion three plain ends and six ways with a capture.
+            straight(d, powers.slides[d]) + straight(d, over) + if powers.lines[d] > 0 { 9 } else { 0 }
+        });
+        let lion = if powers.lion { self.two_steps[from.index()].count() } else { 0 };
+        let hooks = if powers.hooks.contains(&true) { self.squares() } else { 0 };
+        // One move of special pieces is the pass.
+        let ends = rays + special.sum::<usize>() + powers.jumps.len() + lion + hooks + usize::from(powers.special);
+        let zone = self.zone[color.index()].or(self.edge[color.index()]);
+        let reaches_zone = powers.special
+            || powers
+                .rays
+                .from(color, from)
+                .any(|(shift, room)| (1..=room).any(|steps| zone.has(from.shifted(i32::from(steps) * shift))));
+        let choice = self.kind_rules[piece.kind.index()].promotes_to.is_some()
+            && self.rules.promotion != Promotion::FirstCapture
+            && (zone.has(from) || reaches_zone);
+        let ends = ends as u16;
+        Slots { ends, all: if choice { 2 * ends } else { ends } }
     }
 
     fn hash_code(&self, code: u8) -> u8 {
@@ -364,12 +459,10 @@ impl Variant {
     pub(crate) fn compute_fingerprint(&self) -> String {
         let mut text = format!("{} {} {:?} {} {:?}", self.name, self.ruleset, self.board, self.start, self.rules);
         for (kind, powers) in self.kinds.iter().zip(&self.powers) {
-            let riders: Vec<_> = powers
-                .riders
-                .iter()
-                .map(|&r| (self.riders[r as usize].offset, self.riders[r as usize].range))
-                .collect();
-            let special = (powers.slides, &powers.jumps, powers.over, powers.lion, powers.lines, powers.hooks);
+            let riders: Vec<_> =
+                powers.riders.iter().map(|&number| (self.rider(number).offset, self.rider(number).range)).collect();
+            let jumps: Vec<_> = powers.jumps.iter().map(|jump| jump.offset).collect();
+            let special = (powers.slides, jumps, powers.over, powers.lion, powers.lines, powers.hooks);
             write!(
                 text,
                 "\n{} {} {riders:?} {special:?} {} {} {} {:?}",

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Games in each of two generations.
-const GAMES: u64 = 12;
+const GAMES: u64 = 48;
 
 fn write_text(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -157,7 +157,7 @@ fn a_whole_run_is_reported() {
     contains("It did not pass its gate: network 1 goes on playing.");
     contains("小将棋");
     contains("Ruleset standard");
-    contains("24 games");
+    contains("96 games");
     // Points of the second gate: 4·0 + 6·½ + 14·1 + 3·1½ + 3·2 = 27.5 of 60.
     contains("45.8\u{a0}% (");
     contains("not accepted");
@@ -196,9 +196,9 @@ fn the_summary_has_the_numbers_of_the_report() {
     assert_eq!(number("/learning/selfplay/0/games"), 12.0);
     assert_eq!(number("/learning/selfplay/0/seconds"), 1.0);
     assert_eq!(number("/learning/training/1/validation/policy"), 2.875);
-    assert_eq!(number("/games/games"), 24.0);
+    assert_eq!(number("/games/games"), 96.0);
     let ended: u64 = report.games.as_ref().unwrap().endings.iter().map(|ending| ending.games).sum();
-    assert_eq!(ended, 24);
+    assert_eq!(ended, 2 * GAMES);
     let kinds = Variant::load("sho", None).unwrap().kinds().len();
     assert_eq!(report.values.as_ref().unwrap().kinds(), kinds);
     assert_eq!(report.shown.len(), 3);

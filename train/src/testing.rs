@@ -40,8 +40,8 @@ pub(crate) fn positions(name: &str, seed: u64, count: usize) -> Vec<(Game, Vec<M
             if moves.is_empty() {
                 break;
             }
-            // Early positions are alike: keep only some of them.
-            if game.ply() == 0 || rng.next_u64() % 5 == 0 {
+            // Neighbours are alike: only some are kept, and the start once.
+            if found.is_empty() || (game.ply() > 0 && rng.next_u64() % 5 == 0) {
                 found.push((game.clone(), moves.clone()));
             }
             let mut mv = moves[below(&mut rng, moves.len())];

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
-use engine::{Game, Move, Position, Variant, perft};
+use engine::{Game, Move, MoveSampler, Position, Variant, perft};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -114,15 +114,12 @@ fn games(group: &mut Group<'_>, case: &Case) {
 
 fn random_game(game: &mut Game, seed: u64, mut look: impl FnMut(&Position)) {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut list = Vec::new();
+    let mut sampler = MoveSampler::default();
     game.restart();
     while game.ply() < MOST_PLIES {
-        game.legal_moves(&mut list);
-        if list.is_empty() {
-            break;
-        }
+        let Some(mv) = sampler.draw(game, |below| chance.random_range(0..below)) else { break };
         look(game.position());
-        game.play_unchecked(list[chance.random_range(0..list.len())]);
+        game.play_unchecked(mv);
     }
 }
 
