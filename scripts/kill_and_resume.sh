@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a configuration, kills it with SIGKILL at random moments, resumes it, and checks that it completes and that no
-# finished game is lost or damaged.
+# Runs a configuration, kills it with SIGKILL at random moments, resumes it, and checks that it completes, that no
+# finished game is lost, and (by `shishi data check`) that none is damaged or there twice.
 #
 #   scripts/kill_and_resume.sh CONFIG KILLS [SECONDS]
 #
@@ -13,7 +13,12 @@ run=$(mktemp -d)/run
 log=$run.log
 trap 'rm -rf "$(dirname "$run")"' EXIT
 
-finished() { { find "$run/games" -name '*.parquet' ! -path '*/parts/*' 2>/dev/null || true; } | sort; }
+# Generation and number of every finished game: in a shard FIRST-LAST.parquet or alone in a part.
+finished() {
+  { find "$run/games" -name '*.parquet' -o -name '*.part' 2>/dev/null || true; } |
+    sed -nE 's|.*/(gen-[0-9]+)/([0-9]+)-([0-9]+)\.parquet$|\1 \2 \3|p; s|.*/(gen-[0-9]+)/parts/([0-9]+)\.part$|\1 \2 \2|p' |
+    awk '{ for (game = $2 + 0; game <= $3 + 0; game++) print $1, game }' | sort -u
+}
 
 resume=
 for kill in $(seq "$kills"); do
@@ -25,7 +30,7 @@ for kill in $(seq "$kills"); do
   wait "$pid" 2>/dev/null || true
   [ -f "$run/run.toml" ] && resume=--resume
   lost=$(comm -23 <(printf '%s\n' "$before" | grep . || true) <(finished))
-  [ -z "$lost" ] || { echo "lost shards: $lost"; exit 1; }
+  [ -z "$lost" ] || { printf 'lost games:\n%s\n' "$lost"; exit 1; }
 done
 "$shishi" run "$config" --out "$run" $resume >"$log" 2>&1 || { cat "$log"; exit 1; }
 [ -s "$run/report.html" ] || { echo "no report"; exit 1; }

@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Data(commands::data::Data),
     /// Write a run's report.html
     Report(commands::report::Report),
+    /// Show a game of a running self-play as it is played
+    Watch(commands::watch::Watch),
 }
 
 /// Which game under which rules.

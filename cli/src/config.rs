@@ -76,7 +76,7 @@ impl RunConfig {
         let mut config: RunConfig = toml::from_str(&text)
             .map_err(|error| anyhow::anyhow!("{}: {}", path.display(), error.to_string().trim()))?;
         config.check().with_context(|| path.display().to_string())?;
-        if let Some(file) = &mut config.run.variant_file {
+        for file in [&mut config.run.variant_file, &mut config.selfplay.opening_file].into_iter().flatten() {
             *file = std::path::absolute(path.parent().unwrap_or(Path::new(".")).join(&*file))?;
         }
         Ok(config)

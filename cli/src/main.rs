@@ -46,5 +46,6 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Run(args) => commands::run::run(args),
         Command::Data(args) => commands::data::run(args),
         Command::Report(args) => commands::report::run(args),
+        Command::Watch(args) => commands::watch::run(args),
     }
 }

@@ -4,11 +4,12 @@
 //! and lets it play the old one (the gate) and the random player (the measure). A stage is done when its result is there;
 //! so a run can be stopped anywhere and goes on with the first stage whose result is missing.
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use engine::Variant;
@@ -16,7 +17,7 @@ use eval::matches::{Contestants, MatchConfig, MatchResult, play_match};
 use eval::measure::{Measured, by_outcome};
 use eval::reference::ReferenceTable;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
-use selfplay::{Evaluator, Generation, Player, Uniform, derive_seed, generate};
+use selfplay::{Evaluator, Generation, Method, Player, Progress, Uniform, derive_seed, generate};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use train::{Checkpoint, Dataset, Device, Learner, Network};
@@ -31,6 +32,9 @@ const TRAINING: u64 = 2;
 const GATE: u64 = 3;
 const MEASURE: u64 = 4;
 const VALUES: u64 = 5;
+
+/// The time between two lines of `metrics.jsonl` about one generation's games.
+const LOG_EVERY: Duration = Duration::from_secs(60);
 
 /// A gate match and its verdict.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -162,18 +166,28 @@ impl Run {
             games: 0..games,
             threads: self.threads,
         };
-        let mut show = |state: &selfplay::Progress| {
-            let rate = state.positions as f64 / started.elapsed().as_secs_f64().max(1e-9);
-            bar.set(state.games, state.games_wanted, || format!("{rate:.0} positions/s"));
+        let mut logged = Instant::now();
+        let mut not_logged = Ok(());
+        let mut show = |state: &Progress| {
+            let rates = Rates::new(state, started.elapsed());
+            bar.set(state.games, state.games_wanted, || rates.to_string());
+            if logged.elapsed() >= LOG_EVERY {
+                logged = Instant::now();
+                let written = self.log_selfplay("selfplay_progress", generation, evaluator.id(), state, &rates);
+                not_logged = std::mem::replace(&mut not_logged, Ok(())).and(written);
+            }
         };
         let state = generate(&work, &self.folder, &mut show, &self.stop)?;
-        let seconds = started.elapsed().as_secs_f64();
+        not_logged?;
+        let rates = Rates::new(&state, started.elapsed());
         let new = state.games - state.games_found;
+        let endings: Vec<String> = state.endings.iter().map(|(reason, games)| format!("{games} {reason}")).collect();
         bar.finish(&format!(
-            "{} games ({new} new), {} positions, {:.0} positions/s",
+            "{} games ({new} new), {} positions, {rates}{}{}",
             state.games,
             state.positions,
-            state.positions as f64 / seconds.max(1e-9)
+            if endings.is_empty() { "" } else { "; " },
+            endings.join(", "),
         ));
         if !state.is_complete() {
             return Err(self.interrupted());
@@ -181,13 +195,22 @@ impl Run {
         if new == 0 {
             return Ok(());
         }
-        log_event(
-            &self.folder,
-            &json!({
-                "event": "selfplay", "generation": generation, "network": evaluator.id(), "games": new, "positions": state.positions,
-                "simulations": state.simulations, "seconds": seconds, "positions_per_second": state.positions as f64 / seconds.max(1e-9),
-            }),
-        )
+        self.log_selfplay("selfplay", generation, evaluator.id(), &state, &rates)
+    }
+
+    fn log_selfplay(
+        &self,
+        event: &str,
+        generation: u32,
+        network: &str,
+        state: &Progress,
+        rates: &Rates,
+    ) -> anyhow::Result<()> {
+        let new = state.games - state.games_found;
+        let mut event = json!({"event": event, "generation": generation, "network": network, "games": new});
+        merge(&mut event, rates);
+        merge(&mut event, state);
+        log_event(&self.folder, &event)
     }
 
     /// Trains the network that follows a generation's games.
@@ -291,7 +314,7 @@ impl Run {
     }
 
     fn net(&self, network: u32, config: &MatchConfig) -> anyhow::Result<Player> {
-        players::net(&self.network_folder(network), &self.variant, config.simulations)
+        players::net(&self.network_folder(network), &self.variant, config.simulations, Method::Gumbel)
     }
 
     fn match_of(
@@ -326,6 +349,64 @@ impl Run {
         let measured =
             measure_values(&self.variant, &folders, reference.as_ref(), &self.config.values, self.seed(VALUES, 0))?;
         write_json(&path, &measured)
+    }
+}
+
+/// How fast self-play is, and what its games are like.
+#[derive(Serialize)]
+struct Rates {
+    seconds: f64,
+    games_per_second: f64,
+    positions_per_second: f64,
+    evaluations_per_second: f64,
+    /// Positions judged at once.
+    mean_batch: f64,
+    /// Plies of a game.
+    mean_plies: f64,
+    /// Share of the positions to be judged whose judgement was known.
+    cached_share: f64,
+    /// Until all games wanted are played at this rate.
+    seconds_left: f64,
+    #[serde(skip)]
+    evaluator_share: f64,
+}
+
+impl Rates {
+    fn new(state: &Progress, elapsed: Duration) -> Rates {
+        let ratio = |a: u64, b: f64| if b > 0.0 { a as f64 / b } else { 0.0 };
+        let seconds = elapsed.as_secs_f64();
+        let games = state.games - state.games_found;
+        let games_per_second = ratio(games, seconds);
+        Rates {
+            seconds,
+            games_per_second,
+            positions_per_second: ratio(state.positions, seconds),
+            evaluations_per_second: ratio(state.evaluations, seconds),
+            mean_batch: ratio(state.evaluations, state.batches as f64),
+            mean_plies: ratio(state.positions, games as f64),
+            cached_share: ratio(state.cached, (state.cached + state.evaluations) as f64),
+            seconds_left: ratio(state.games_wanted - state.games, games_per_second),
+            evaluator_share: state.evaluator_share,
+        }
+    }
+}
+
+impl fmt::Display for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} games/s, {:.0} positions/s, {:.0} evaluations/s in batches of {:.0} ({:.0} % of the time), {:.0} plies a game",
+            self.games_per_second,
+            self.positions_per_second,
+            self.evaluations_per_second,
+            self.mean_batch,
+            100.0 * self.evaluator_share,
+            self.mean_plies,
+        )?;
+        match self.seconds_left.round() as u64 {
+            0 => Ok(()),
+            left => write!(f, ", {left} s left"),
+        }
     }
 }
 

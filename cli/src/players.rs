@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Variant;
-use selfplay::{MaterialValues, Player, PlayerSpec, SearchConfig};
+use selfplay::{MaterialValues, Method, Player, PlayerSpec, SearchConfig};
 use train::{Checkpoint, Device};
 
 /// The player of a spec. Networks search without noise, so that strength alone decides.
@@ -12,14 +12,21 @@ pub(crate) fn load(spec: &PlayerSpec, variant: &Arc<Variant>, simulations: u32) 
     Ok(match spec {
         PlayerSpec::Random => Player::Random,
         PlayerSpec::Material => Player::Material(MaterialValues::from_mobility(variant)),
-        PlayerSpec::Net { checkpoint, simulations: own } => net(checkpoint, variant, own.unwrap_or(simulations))?,
+        PlayerSpec::Net { checkpoint, simulations: own, method } => {
+            net(checkpoint, variant, own.unwrap_or(simulations), *method)?
+        }
     })
 }
 
 /// A network that searches.
-pub(crate) fn net(checkpoint: &Path, variant: &Arc<Variant>, simulations: u32) -> anyhow::Result<Player> {
+pub(crate) fn net(
+    checkpoint: &Path,
+    variant: &Arc<Variant>,
+    simulations: u32,
+    method: Method,
+) -> anyhow::Result<Player> {
     let checkpoint = Checkpoint::load(checkpoint, variant, &Device::flex())?;
     let evaluator = train::evaluator(&checkpoint.network, variant);
-    let search = SearchConfig { simulations, noise: 0.0, ..SearchConfig::default() };
+    let search = SearchConfig { method, simulations, noise: 0.0, ..SearchConfig::default() };
     Ok(Player::Net { evaluator: Arc::new(evaluator), search })
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use engine::{Color, Game, Move, Position, Variant};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use selfplay::{GameSetup, PlayOptions, PlayedGame, Player, derive_seed, play_games, random_opening};
+use selfplay::{GameSetup, Openings, PlayOptions, PlayedGame, Player, derive_seed, play_games};
 use serde::{Deserialize, Serialize};
 
 use crate::match_stats::{Pentanomial, Results, Sprt, SprtError, Verdict};
@@ -29,6 +29,8 @@ pub struct MatchConfig {
     pub simulations: u32,
     /// Games at once on each thread, whose positions are judged together. No influence on the result.
     pub games_per_thread: usize,
+    /// Memory for judgements that come again, in megabytes (2²⁰ bytes). No influence on the result.
+    pub cache_mb: usize,
     /// Bounds (low, high) of a sequential test in normalised Elo, which ends the match early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<(f64, f64)>,
@@ -45,7 +47,8 @@ impl Default for MatchConfig {
             opening_plies: 8,
             max_plies: 1000,
             simulations: 32,
-            games_per_thread: 16,
+            games_per_thread: 32,
+            cache_mb: 64,
             sprt: None,
             alpha: 0.05,
             beta: 0.05,
@@ -82,6 +85,7 @@ impl MatchConfig {
             ("opening_plies", self.opening_plies as usize, 0..=1000, "0 to 1000"),
             ("max_plies", self.max_plies, 0..=1_000_000, "0 to 1000000"),
             ("simulations", self.simulations as usize, 0..=1_000_000, "0 to 1000000"),
+            ("cache_mb", self.cache_mb, 0..=1 << 20, "0 to 1048576"),
             ("games_per_thread", self.games_per_thread, 1..=65_536, "1 to 65536"),
         ];
         for (key, found, range, expected) in keys {
@@ -194,8 +198,13 @@ pub fn play_match(
     let pairs = config.games.div_ceil(2);
     // Without a test all pairs are one batch; with one, a batch keeps all threads busy and little is played in vain.
     let batch = if sprt.is_some() { (threads * config.games_per_thread).max(1) } else { pairs };
-    let options = PlayOptions { threads, games_per_thread: config.games_per_thread, max_plies: config.max_plies };
-    let mut openings = Openings::new(variant, config.opening_plies, seed);
+    let options = PlayOptions {
+        threads,
+        games_per_thread: config.games_per_thread,
+        max_plies: config.max_plies,
+        cache_mb: config.cache_mb,
+    };
+    let mut openings = FreshOpenings::new(variant, config.opening_plies, seed);
     let mut tally = Tally::default();
     let mut verdict = Verdict::Undecided;
     let mut played = 0;
@@ -235,27 +244,27 @@ pub fn play_match(
 }
 
 /// Start positions that have not been used before.
-struct Openings<'a> {
-    variant: &'a Arc<Variant>,
-    plies: u32,
+struct FreshOpenings {
+    openings: Openings,
     rng: Xoshiro256PlusPlus,
     used: HashSet<u64>,
 }
 
-impl<'a> Openings<'a> {
-    fn new(variant: &'a Arc<Variant>, plies: u32, seed: u64) -> Self {
-        Openings { variant, plies, rng: Xoshiro256PlusPlus::seed_from_u64(seed), used: HashSet::new() }
+impl FreshOpenings {
+    fn new(variant: &Arc<Variant>, plies: u32, seed: u64) -> Self {
+        let openings = Openings::new(variant, plies).balanced();
+        FreshOpenings { openings, rng: Xoshiro256PlusPlus::seed_from_u64(seed), used: HashSet::new() }
     }
 
     fn next(&mut self) -> Position {
         // With very few plies there may be no further opening; then one comes again.
         const ATTEMPTS: usize = 100;
-        let mut opening = random_opening(self.variant, self.plies, &mut self.rng);
+        let mut opening = self.openings.draw(&mut self.rng);
         for _ in 0..ATTEMPTS {
             if self.used.insert(opening.hash()) {
                 break;
             }
-            opening = random_opening(self.variant, self.plies, &mut self.rng);
+            opening = self.openings.draw(&mut self.rng);
         }
         opening
     }

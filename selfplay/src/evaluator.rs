@@ -26,6 +26,11 @@ pub trait Evaluator: Send + Sync {
     /// A position's result must not depend on what else is in the batch.
     fn evaluate(&self, batch: &[Query<'_>], out: &mut [Evaluation]);
 
+    /// Whether a judgement costs so much that it is worth keeping for the next time.
+    fn is_costly(&self) -> bool {
+        true
+    }
+
     /// What names the network in records: `uniform`, `net:000003`…
     fn id(&self) -> &str;
 }
@@ -41,6 +46,10 @@ impl Evaluator for Uniform {
             out.policy.resize(query.moves.len(), 0.0);
             out.wdl = [1.0 / 3.0; 3];
         }
+    }
+
+    fn is_costly(&self) -> bool {
+        false
     }
 
     fn id(&self) -> &str {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use engine::{Color, Game, Move, Outcome};
 
 use crate::evaluator::{Evaluation, Evaluator, Query};
-use crate::lockstep::{self, Session};
+use crate::lockstep::{self, Session, Tables, Work};
 use crate::player::Player;
 use crate::search::{Search, SearchConfig, SearchResult};
 use crate::seed;
@@ -36,8 +36,11 @@ pub struct PlayedGame {
 pub struct PlayOptions {
     /// Threads to play on.
     pub threads: usize,
-    /// Games at once on each thread, whose positions are judged together.
+    /// Games at once on each thread, whose positions are judged together: the most, for a thread takes no more than make it
+    /// faster.
     pub games_per_thread: usize,
+    /// Memory for judgements that come again, in megabytes (2²⁰ bytes).
+    pub cache_mb: usize,
     /// Plies after which a game is cut off; 0 for never.
     pub max_plies: usize,
 }
@@ -59,15 +62,14 @@ pub fn play_games(
     let seats = options.games_per_thread.clamp(1, setups.len().div_ceil(threads).max(1));
     let played: Mutex<Vec<Option<PlayedGame>>> = Mutex::new(vec![None; setups.len()]);
     let (started, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let next = |done: Option<MatchGame<'_>>| {
-        let mut search = None;
-        if let Some(game) = done {
-            let record =
-                PlayedGame { outcome: game.game.outcome(), moves: game.game.moves().skip(game.start_ply).collect() };
-            search = game.search;
-            played.lock().expect("no thread panics with the lock")[game.number] = Some(record);
-            progress(finished.fetch_add(1, Ordering::Relaxed) + 1);
-        }
+    let finish = |game: &mut MatchGame<'_>| {
+        let record =
+            PlayedGame { outcome: game.game.outcome(), moves: game.game.moves().skip(game.start_ply).collect() };
+        played.lock().expect("no thread panics with the lock")[game.number] = Some(record);
+        progress(finished.fetch_add(1, Ordering::Relaxed) + 1);
+    };
+    let next = |old: Option<MatchGame<'_>>| {
+        let searches = old.map_or([None, None], |game| game.searches);
         let number = started.fetch_add(1, Ordering::Relaxed);
         let setup = setups.get(number)?;
         Some(MatchGame {
@@ -77,7 +79,7 @@ pub fn play_games(
             max_plies: options.max_plies,
             game: setup.start.clone(),
             start_ply: setup.start.ply(),
-            search,
+            searches,
             searching: false,
             result: SearchResult::default(),
             moves: Vec::new(),
@@ -88,7 +90,9 @@ pub fn play_games(
         Player::Net { evaluator, .. } => evaluator.as_ref(),
         Player::Random | Player::Material(_) => &crate::evaluator::Uniform as &dyn Evaluator,
     });
-    lockstep::run(threads, seats, &evaluators, &|| stop.load(Ordering::Relaxed), &next);
+    let tables =
+        Tables { threads, seats, cache_bytes: options.cache_mb << 20, evaluators: &evaluators, work: &Work::default() };
+    lockstep::run(&tables, &|| stop.load(Ordering::Relaxed), &finish, &next);
     played.into_inner().expect("no thread panics with the lock")
 }
 
@@ -99,8 +103,9 @@ struct MatchGame<'a> {
     max_plies: usize,
     game: Game,
     start_ply: usize,
-    search: Option<Search>,
-    /// Whether `search` is at work on this game's position.
+    /// Each player's own: what one has searched is no knowledge of the other.
+    searches: [Option<Search>; 2],
+    /// Whether the mover's search is at work on this game's position.
     searching: bool,
     result: SearchResult,
     moves: Vec<Move>,
@@ -117,15 +122,15 @@ impl MatchGame<'_> {
     }
 
     fn start_search(&mut self, config: &SearchConfig, seed: u64) {
-        match &mut self.search {
+        match &mut self.searches[self.player_to_move()] {
             Some(search) => search.restart(&self.game, config, seed),
-            None => self.search = Some(Search::new(&self.game, config, seed)),
+            none => *none = Some(Search::new(&self.game, config, seed)),
         }
         self.searching = true;
     }
 
-    fn search_at_work(&self) -> &Search {
-        self.search.as_ref().expect("a search is at work while the game waits")
+    fn search_at_work(&mut self) -> &mut Search {
+        self.searches[self.player_to_move()].as_mut().expect("a search is at work while the game waits")
     }
 }
 
@@ -134,7 +139,7 @@ impl Session for MatchGame<'_> {
         loop {
             let mover = self.player_to_move();
             if self.searching {
-                let search = self.search.as_mut().expect("a search is at work while the game waits");
+                let search = self.searches[mover].as_mut().expect("a search is at work while the game waits");
                 if search.next_leaf().is_some() {
                     return Some(mover);
                 }
@@ -160,10 +165,11 @@ impl Session for MatchGame<'_> {
     }
 
     fn leaf(&self) -> Query<'_> {
-        self.search_at_work().leaf().expect("the game waits for a judgement")
+        let search = self.searches[self.player_to_move()].as_ref();
+        search.and_then(Search::leaf).expect("the game waits for a judgement")
     }
 
     fn backup(&mut self, evaluation: &Evaluation) {
-        self.search.as_mut().expect("a search is at work while the game waits").backup(evaluation);
+        self.search_at_work().backup(evaluation);
     }
 }

@@ -9,12 +9,14 @@
 //! Everything random is a function of seeds that callers give: the same seed gives the same games for any number of
 //! threads. No neural library is known here.
 
+mod cache;
 mod config;
 pub mod data;
 mod evaluator;
 mod games;
 mod lockstep;
 mod material;
+mod openings;
 mod player;
 mod search;
 mod seed;
@@ -24,10 +26,11 @@ pub use config::ConfigError;
 pub use evaluator::{Evaluation, Evaluator, Query, Uniform};
 pub use games::{GameSetup, PlayOptions, PlayedGame, play_games};
 pub use material::MaterialValues;
+pub use openings::{Openings, OpeningsError};
 pub use player::{Player, PlayerSpec, PlayerSpecError};
-pub use search::{Search, SearchConfig, SearchResult};
+pub use search::{Method, Search, SearchConfig, SearchResult};
 pub use seed::derive as derive_seed;
 pub use worker::{
-    GameRecord, GenerateError, Generation, Progress, RESIGNATION, SelfplayConfig, generate, generation_folder,
-    random_opening,
+    GameRecord, GenerateError, Generation, LiveGame, Progress, RESIGNATION, SelfplayConfig, generate,
+    generation_folder, live_file,
 };

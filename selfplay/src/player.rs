@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::evaluator::{Evaluation, Evaluator};
 use crate::material::MaterialValues;
-use crate::search::{Search, SearchConfig};
+use crate::search::{Method, Search, SearchConfig};
 
 /// Chooses moves.
 #[derive(Clone)]
@@ -68,7 +68,7 @@ impl Player {
     }
 }
 
-/// A player as written on the command line: `random`, `material`, `net:CHECKPOINT[,sims=N][,search=gumbel]`.
+/// A player as written on the command line: `random`, `material`, `net:CHECKPOINT[,sims=N][,search=gumbel|puct]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PlayerSpec {
@@ -82,12 +82,14 @@ pub enum PlayerSpec {
         checkpoint: PathBuf,
         /// Simulations a move; `None` for the default of what reads it.
         simulations: Option<u32>,
+        /// How it searches.
+        method: Method,
     },
 }
 
 /// Text that is no player.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("player `{text}`: {what}; expected `random`, `material` or `net:CHECKPOINT[,sims=N][,search=gumbel]`")]
+#[error("player `{text}`: {what}; expected `random`, `material` or `net:CHECKPOINT[,sims=N][,search=gumbel|puct]`")]
 pub struct PlayerSpecError {
     text: String,
     what: String,
@@ -108,6 +110,7 @@ impl FromStr for PlayerSpec {
         let checkpoint =
             parts.next().filter(|path| !path.is_empty()).ok_or_else(|| error("no checkpoint".to_owned()))?;
         let mut simulations = None;
+        let mut method = Method::Gumbel;
         for part in parts {
             match part.split_once('=') {
                 Some(("sims", _)) if simulations.is_some() => return Err(error("`sims` twice".to_owned())),
@@ -116,12 +119,13 @@ impl FromStr for PlayerSpec {
                         number.parse().map_err(|_| error(format!("`sims={number}` is not a number of simulations")))?;
                     simulations = Some(number);
                 }
-                Some(("search", "gumbel")) => {}
+                Some(("search", "gumbel")) => method = Method::Gumbel,
+                Some(("search", "puct")) => method = Method::Puct,
                 Some(("search", other)) => return Err(error(format!("no search `{other}`"))),
                 _ => return Err(error(format!("no option `{part}`"))),
             }
         }
-        Ok(PlayerSpec::Net { checkpoint: checkpoint.into(), simulations })
+        Ok(PlayerSpec::Net { checkpoint: checkpoint.into(), simulations, method })
     }
 }
 
@@ -130,9 +134,13 @@ impl fmt::Display for PlayerSpec {
         match self {
             PlayerSpec::Random => f.write_str("random"),
             PlayerSpec::Material => f.write_str("material"),
-            PlayerSpec::Net { checkpoint, simulations } => {
+            PlayerSpec::Net { checkpoint, simulations, method } => {
                 write!(f, "net:{}", checkpoint.display())?;
-                simulations.map_or(Ok(()), |n| write!(f, ",sims={n}"))
+                simulations.map_or(Ok(()), |n| write!(f, ",sims={n}"))?;
+                f.write_str(match method {
+                    Method::Gumbel => "",
+                    Method::Puct => ",search=puct",
+                })
             }
         }
     }
@@ -158,11 +166,11 @@ mod tests {
 
     #[test]
     fn specs_come_back() {
-        for text in ["random", "material", "net:run/networks/000003", "net:x,sims=8"] {
+        for text in ["random", "material", "net:run/networks/000003", "net:x,sims=8", "net:x,sims=800,search=puct"] {
             assert_eq!(text.parse::<PlayerSpec>().expect(text).to_string(), text);
         }
         let gumbel: PlayerSpec = "net:x,search=gumbel,sims=8".parse().expect("options in any order");
-        assert_eq!(gumbel, PlayerSpec::Net { checkpoint: "x".into(), simulations: Some(8) });
+        assert_eq!(gumbel, PlayerSpec::Net { checkpoint: "x".into(), simulations: Some(8), method: Method::Gumbel });
     }
 
     #[test]

@@ -16,7 +16,7 @@ fn setups(variant: &Arc<Variant>, games: u64) -> Vec<GameSetup> {
 }
 
 fn play(players: [&Player; 2], setups: &[GameSetup], threads: usize, games_per_thread: usize) -> Vec<PlayedGame> {
-    let options = PlayOptions { threads, games_per_thread, max_plies: 400 };
+    let options = PlayOptions { threads, games_per_thread, cache_mb: 1, max_plies: 400 };
     let finished = AtomicUsize::new(0);
     let progress = |games: usize| {
         finished.fetch_max(games, Ordering::Relaxed);
@@ -93,7 +93,7 @@ fn material_beats_random_at_every_game() {
 fn a_stopped_match_keeps_what_is_finished() {
     let variant = Variant::load("sho", None).expect("built in");
     let setups = setups(&variant, 50);
-    let options = PlayOptions { threads: 1, games_per_thread: 2, max_plies: 50 };
+    let options = PlayOptions { threads: 1, games_per_thread: 2, cache_mb: 1, max_plies: 50 };
     let stop = AtomicBool::new(false);
     let progress = |games: usize| stop.store(games >= 10, Ordering::Relaxed);
     let played = play_games([&Player::Random, &Player::Random], &setups, &options, &stop, &progress);

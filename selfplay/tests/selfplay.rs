@@ -4,19 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use engine::{Game, Move, Position, Variant};
+use engine::{Color, Game, Move, Position, Variant};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use selfplay::data::{
-    self, DataError, GameRow, PositionRow, ShardKind, ShardPair, ShardWriter, State, find_shards, read_games,
-    read_positions,
+    self, DataError, GameResult, GameRow, PositionRow, ShardKind, ShardPair, ShardWriter, State, find_shards,
+    read_games, read_positions,
 };
 use selfplay::{
-    Evaluation, Evaluator, GenerateError, Generation, Player, Progress, Query, SearchConfig, SelfplayConfig, Uniform,
-    generate, generation_folder, random_opening,
+    Evaluation, Evaluator, GenerateError, Generation, LiveGame, Openings, Player, Progress, Query, SearchConfig,
+    SelfplayConfig, Uniform, generate, generation_folder, live_file,
 };
 
 struct Setting {
@@ -130,6 +130,7 @@ fn the_same_files_for_any_number_of_threads_and_every_check_passes() {
 
         setting.threads = 3;
         setting.config.games_per_thread = 2;
+        setting.config.cache_mb = 0;
         let three = tempfile::tempdir().expect("a folder");
         setting.run(three.path()).expect("plays");
         assert!(files(three.path()) == expected, "{variant}: other files with three threads");
@@ -246,6 +247,119 @@ fn resignation_ends_games_early() {
     let stats = &data::stats(&shards(run.path())).expect("readable")[0];
     assert!(stats.reasons.get(selfplay::RESIGNATION).is_some_and(|&n| n >= 1), "{:?}", stats.reasons);
     assert_eq!(data::check(&shards(run.path()), &resolve).problems, []);
+}
+
+/// Is sure that Black wins.
+struct BlackWins;
+
+impl Evaluator for BlackWins {
+    fn evaluate(&self, batch: &[Query<'_>], out: &mut [Evaluation]) {
+        Uniform.evaluate(batch, out);
+        for (query, out) in batch.iter().zip(out) {
+            let black = query.game.position().side_to_move() == Color::Black;
+            out.wdl = if black { [0.99, 0.0, 0.01] } else { [0.01, 0.0, 0.99] };
+        }
+    }
+
+    fn id(&self) -> &str {
+        "black wins"
+    }
+}
+
+impl Setting {
+    fn run_with(&self, evaluator: &dyn Evaluator, run: &Path) -> Progress {
+        let generation = Generation {
+            variant: &self.variant,
+            evaluator,
+            config: &self.config,
+            search: &self.search,
+            run_seed: self.seed,
+            number: 3,
+            games: 0..self.config.games,
+            threads: self.threads,
+        };
+        generate(&generation, run, &mut |_| (), &AtomicBool::new(false)).expect("plays")
+    }
+}
+
+#[test]
+fn resignations_are_audited() {
+    let mut setting = setting("sho");
+    setting.config.resign_below = Some(-0.9);
+    setting.config.resign_plies = 2;
+    setting.config.resign_audit = 1.0;
+    let run = tempfile::tempdir().expect("a folder");
+    let progress = setting.run_with(&BlackWins, run.path());
+    // White would give up every game after two of its moves, and none is lost by the cap of 60 plies.
+    assert_eq!((progress.resign_audits, progress.endings.get("resignation")), (11, None));
+    let lost = read_all_games(run.path()).filter(|game| game.result == Some(GameResult::Won(Color::Black))).count();
+    assert_eq!(progress.resign_audits_saved, 11 - lost as u64);
+
+    setting.config.resign_audit = 0.0;
+    let run = tempfile::tempdir().expect("a folder");
+    let progress = setting.run_with(&BlackWins, run.path());
+    assert_eq!((progress.resign_audits, progress.endings["resignation"]), (0, 11));
+    assert!(read_all_games(run.path()).all(|game| game.result == Some(GameResult::Won(Color::Black))));
+}
+
+fn read_all_games(run: &Path) -> impl Iterator<Item = GameRow> {
+    shards(run).into_iter().flat_map(|shard| read_games(&shard.games).expect("readable").rows)
+}
+
+#[test]
+fn lopsided_games_are_searched_cheaply() {
+    let mut setting = setting("sho");
+    setting.config.full_fraction = 1.0;
+    setting.config.lopsided_above = Some(0.9);
+    setting.config.lopsided_plies = 3;
+    let run = tempfile::tempdir().expect("a folder");
+    setting.run_with(&BlackWins, run.path());
+    let rows = read_positions(&shards(run.path())[0].positions).expect("readable").rows;
+    for row in &rows {
+        // A royal that can be taken makes the value certain for one ply, of either sign.
+        assert_eq!(row.full_search, row.ply < 3, "game {} ply {}: {}", row.game_id, row.ply, row.search_value);
+    }
+}
+
+/// Reads the game that is shown whenever it is asked for a judgement.
+struct Looking {
+    file: PathBuf,
+    seen: Mutex<Vec<LiveGame>>,
+}
+
+impl Evaluator for Looking {
+    fn evaluate(&self, batch: &[Query<'_>], out: &mut [Evaluation]) {
+        if let Ok(text) = fs::read_to_string(&self.file) {
+            let live = serde_json::from_str(&text).expect("written whole");
+            self.seen.lock().expect("no panics").push(live);
+        }
+        Uniform.evaluate(batch, out);
+    }
+
+    fn id(&self) -> &str {
+        "looking"
+    }
+}
+
+#[test]
+fn one_game_can_be_watched() {
+    let setting = setting("chu");
+    let run = tempfile::tempdir().expect("a folder");
+    let looking = Looking { file: live_file(run.path()), seen: Mutex::default() };
+    setting.run_with(&looking, run.path());
+    assert!(!looking.file.exists(), "nothing is shown once nothing is played");
+    let seen = looking.seen.into_inner().expect("no panics");
+    assert!(!seen.is_empty());
+    for live in seen {
+        let game = read_all_games(run.path()).find(|game| game.game_id & 0xffff_ffff == live.number).expect("recorded");
+        assert_eq!(game.moves[..live.moves.len()], live.moves);
+        let mut position = Position::from_sfen(&setting.variant, &game.opening_sfen).expect("recorded");
+        for text in &live.moves {
+            position.play_unchecked(position.parse_usi(text).expect("recorded"));
+        }
+        assert_eq!(position.sfen(), live.sfen);
+        assert_eq!((live.variant.as_str(), live.network.as_str(), live.generation), ("chu", "looking", 3));
+    }
 }
 
 fn one_shard() -> (tempfile::TempDir, ShardPair) {
@@ -376,7 +490,8 @@ fn survivors_are_the_pieces_that_reach_the_end() {
 fn openings_are_safe_and_varied() {
     for variant in ["sho", "chu", "daidai"] {
         let variant = Variant::load(variant, None).expect("built in");
-        let opening = |seed| random_opening(&variant, 12, &mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        let openings = Openings::new(&variant, 12);
+        let opening = |seed| openings.draw(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let mut seen = BTreeSet::new();
         for seed in 0..50 {
             let position = opening(seed);

@@ -12,3 +12,4 @@ pub(crate) mod show;
 pub(crate) mod train;
 pub(crate) mod values;
 pub(crate) mod variants;
+pub(crate) mod watch;

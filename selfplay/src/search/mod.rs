@@ -25,8 +25,12 @@
 //! # Ok::<(), engine::VariantError>(())
 //! ```
 //!
-//! Deliberately absent: reuse of the tree for the next move (the Gumbel draw would no longer be one), transpositions,
-//! virtual loss (leaves are gathered from many games, never twice from one).
+//! [`Method::Puct`] searches the same tree by the older rule, for play with many simulations, and can keep it for the
+//! next move. Gumbel search starts each move anew, for its draw would no longer be one; what it judged before it gets
+//! from the cache of judgements that the games of a thread share, as it does positions reached by another order of moves.
+//!
+//! Deliberately absent: statistics shared between transpositions (repetition makes their values differ), virtual loss
+//! (leaves are gathered from many games, never twice from one).
 
 mod config;
 mod halving;
@@ -38,7 +42,7 @@ use engine::{Game, Move, Outcome};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-pub use config::SearchConfig;
+pub use config::{Method, SearchConfig};
 
 use crate::evaluator::{Evaluation, Query};
 use tree::{NONE, NodeId, Tree, log_softmax, softmax};
@@ -116,6 +120,8 @@ pub struct Search {
     simulation: usize,
     /// A root move that takes the last royal.
     winning: Option<Move>,
+    /// Memory for the tree of the next move.
+    spare: Tree,
 }
 
 impl Search {
@@ -139,8 +145,9 @@ impl Search {
             schedule: Vec::new(),
             simulation: 0,
             winning: None,
+            spare: Tree::default(),
         };
-        search.begin();
+        search.begin(NONE);
         search
     }
 
@@ -149,21 +156,61 @@ impl Search {
     /// # Panics
     /// If the game is over.
     pub fn restart(&mut self, game: &Game, config: &SearchConfig, seed: u64) {
+        let kept = if config.method == Method::Puct && config.reuse_tree { self.node_of(game, config) } else { NONE };
         self.config.clone_from(config);
         self.game.clone_from(game);
         self.rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        self.begin();
+        self.begin(kept);
     }
 
-    fn begin(&mut self) {
-        self.tree.clear();
+    /// The node of the finished search where `game` stands, if it went on from there; `NONE` otherwise.
+    fn node_of(&self, game: &Game, config: &SearchConfig) -> NodeId {
+        let before = self.game.ply();
+        let goes_on = self.state == State::Done
+            && self.winning.is_none()
+            && self.config == *config
+            && game.ply() > before
+            && game.start().hash() == self.game.start().hash()
+            && self.game.moves().eq(game.moves().take(before));
+        if !goes_on {
+            return NONE;
+        }
+        game.moves()
+            .skip(before)
+            .try_fold(ROOT, |node, mv| {
+                let edge = self.tree.range(node).find(|&edge| self.tree.edge_move(edge as u32) == mv)?;
+                Some(self.tree.child(edge as u32)).filter(|&child| child != NONE)
+            })
+            .filter(|&node| !self.tree.is_terminal(node))
+            .unwrap_or(NONE)
+    }
+
+    /// Starts on the position where the game stands, from the tree below the node `kept` if that is not `NONE`.
+    fn begin(&mut self, kept: NodeId) {
         self.path.clear();
         self.candidates.clear();
         self.simulation = 0;
         self.game.legal_moves(&mut self.moves);
         assert!(!self.moves.is_empty(), "a finished game was searched");
         self.winning = self.game.position().winning_capture();
-        self.state = if self.winning.is_some() { State::Done } else { State::Root };
+        if self.winning.is_some() {
+            self.tree.clear();
+            self.state = State::Done;
+        } else if kept == NONE {
+            self.tree.clear();
+            self.state = State::Root;
+        } else {
+            self.tree.reroot(kept, &mut self.spare);
+            self.begin_puct();
+            self.state = State::Ready;
+        }
+    }
+
+    /// PUCT has no schedule but for its length; visits that are there already count.
+    fn begin_puct(&mut self) {
+        let there = if self.tree.is_empty() { 0 } else { self.tree.completed(ROOT).visits };
+        self.schedule.clear();
+        self.schedule.resize(self.config.simulations.saturating_sub(there) as usize, 0);
     }
 
     /// The next position to judge: answer it with [`backup`](Search::backup). `None` when the search is done.
@@ -193,7 +240,8 @@ impl Search {
         let mut node = ROOT;
         self.path.clear();
         self.path.push(ROOT);
-        let mut edge = self.select_root();
+        let puct = self.config.method == Method::Puct;
+        let mut edge = if puct { self.tree.select_puct(ROOT, &self.config) } else { self.select_root() };
         loop {
             self.game.play_unchecked(self.tree.edge_move(edge));
             let child = self.tree.child(edge);
@@ -206,7 +254,10 @@ impl Search {
                 self.finish(self.tree.judged(node));
                 return;
             }
-            edge = self.tree.select(node, &self.config);
+            edge = match self.config.method {
+                Method::Gumbel => self.tree.select(node, &self.config),
+                Method::Puct => self.tree.select_puct(node, &self.config),
+            };
         }
         match self.result_here() {
             Some(wdl) => {
@@ -242,8 +293,13 @@ impl Search {
         self.logits.clone_from(&evaluation.policy);
         let (parent, edge) = match self.state {
             State::Root => {
-                log_softmax(&mut self.logits);
-                self.begin_halving();
+                match self.config.method {
+                    Method::Gumbel => {
+                        log_softmax(&mut self.logits);
+                        self.begin_halving();
+                    }
+                    Method::Puct => self.begin_puct(),
+                }
                 (NONE, NONE)
             }
             State::Leaf(edge) => (*self.path.last().expect("a simulation starts at the root"), edge),
@@ -337,15 +393,33 @@ impl Search {
         } else {
             result.moves.clear();
             result.moves.extend_from_slice(self.tree.moves(ROOT));
-            self.improved_policy(result);
-            let most_visits = result.visits.iter().copied().max().expect("the root has moves");
-            let chosen = self.best_candidate(most_visits).expect("only candidates are visited at the root");
-            result.chosen = self.tree.edge_move(chosen);
+            match self.config.method {
+                Method::Gumbel => self.improved_policy(result),
+                Method::Puct => self.visit_policy(result),
+            }
         }
         result.value = self.config.value(result.wdl);
     }
 
-    /// π' = softmax(logits + σ(completed Q)) (equation 11), the visits, and the value under π'.
+    /// The shares of the visits, the most visited move (of equals the one with the larger prior), and the mean value.
+    fn visit_policy(&self, result: &mut SearchResult) {
+        let completed = self.tree.completed(ROOT);
+        let edges = self.tree.range(ROOT);
+        result.visits.extend(edges.clone().map(|edge| self.tree.visits(edge as u32)));
+        let priors = self.tree.priors(ROOT);
+        match completed.visits {
+            0 => result.policy.extend_from_slice(priors),
+            all => result.policy.extend(result.visits.iter().map(|&visits| visits as f32 / all as f32)),
+        }
+        let rank = |&i: &usize| (result.visits[i], priors[i]);
+        let better = |a: &usize, b: &usize| rank(a).partial_cmp(&rank(b)).expect("priors are numbers").then(b.cmp(a));
+        let best = (0..priors.len()).max_by(better).expect("the root has moves");
+        result.chosen = result.moves[best];
+        result.wdl = completed.mean;
+    }
+
+    /// π' = softmax(logits + σ(completed Q)) (equation 11), the visits, the best of the most visited moves, and the value
+    /// under π'.
     fn improved_policy(&self, result: &mut SearchResult) {
         let completed = self.tree.completed(ROOT);
         for (edge, logit) in self.root_logits.iter().enumerate() {
@@ -353,6 +427,9 @@ impl Search {
             result.policy.push(logit + self.config.sigma(wdl, completed.most_visits));
             result.visits.push(self.tree.visits(edge as u32));
         }
+        let most_visits = result.visits.iter().copied().max().expect("the root has moves");
+        let chosen = self.best_candidate(most_visits).expect("only candidates are visited at the root");
+        result.chosen = self.tree.edge_move(chosen);
         softmax(&mut result.policy);
         result.wdl = [0.0; 3];
         for (edge, probability) in result.policy.iter().enumerate() {

@@ -4,7 +4,7 @@ use engine::{Game, Move, Position, Variant};
 use serde::Deserialize;
 
 use super::tree::NONE;
-use super::{NodeId, ROOT, Search, SearchConfig, SearchResult};
+use super::{Method, NodeId, ROOT, Search, SearchConfig, SearchResult};
 use crate::evaluator::{Evaluation, Evaluator, Query, Uniform};
 
 fn game(variant: &str, sfen: &str) -> Game {
@@ -146,6 +146,7 @@ fn golden_tree() {
         c_scale: case.c_scale,
         noise: 0.0,
         draw_value: case.draw_value,
+        ..SearchConfig::default()
     };
     let mut search = Search::new(&game, &config, 0);
     let result = run(&mut search, &case);
@@ -163,12 +164,16 @@ fn golden_tree() {
 }
 
 /// The choice at a node by a softmax over all moves, as equation 14 of the paper stands.
+fn prior(search: &Search, node: NodeId, edge: u32) -> f32 {
+    search.tree.priors(node)[edge as usize - search.tree.range(node).start]
+}
+
 fn select_slowly(search: &Search, node: NodeId) -> u32 {
     let tree = &search.tree;
     let completed = tree.completed(node);
     let weight = |edge: u32| {
         let sigma = search.config.sigma(tree.edge_wdl(edge, &completed), completed.most_visits);
-        f64::from(tree.prior(edge)) * f64::from(sigma).exp()
+        f64::from(prior(search, node, edge)) * f64::from(sigma).exp()
     };
     let edges = || tree.range(node).map(|edge| edge as u32);
     let sum: f64 = edges().map(weight).sum();
@@ -192,6 +197,97 @@ fn selection_is_the_softmax_over_all_moves() {
             let config = search.config.clone();
             assert_eq!(search.tree.select(node, &config), select_slowly(&search, node), "node {node}");
         }
+    }
+}
+
+/// PUCT over all moves alike, in double precision: Q + c(N)·P·√N / (1 + n), with the first-play value for unvisited ones.
+fn select_puct_slowly(search: &Search, node: NodeId) -> u32 {
+    let (tree, config) = (&search.tree, &search.config);
+    let edges = || tree.range(node).map(|edge| edge as u32);
+    let visits = |edge| f64::from(tree.visits(edge));
+    let value = |edge| f64::from(config.value(tree.edge_wdl(edge, &tree.completed(node))));
+    let all: f64 = edges().map(visits).sum();
+    let visited = || edges().filter(|&edge| visits(edge) > 0.0);
+    let seen: f64 = visited().map(|edge| f64::from(prior(search, node, edge))).sum();
+    let own = f64::from(config.value(tree.judged(node)));
+    let mean = (own + visited().map(|edge| visits(edge) * value(edge)).sum::<f64>()) / (1.0 + all);
+    let c = f64::from(config.c_puct) + ((all + f64::from(config.c_base) + 1.0) / f64::from(config.c_base)).ln();
+    let score = |edge: u32| {
+        let value = if visits(edge) > 0.0 { value(edge) } else { mean - f64::from(config.fpu_reduction) * seen.sqrt() };
+        value + c * f64::from(prior(search, node, edge)) * all.max(1.0).sqrt() / (1.0 + visits(edge))
+    };
+    edges().max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a))).expect("a node with moves")
+}
+
+fn puct(simulations: u32) -> SearchConfig {
+    SearchConfig { method: Method::Puct, simulations, ..SearchConfig::default() }
+}
+
+#[test]
+fn puct_selects_as_over_all_moves() {
+    for variant in ["sho", "chu", "daidai"] {
+        let variant = Variant::load(variant, None).expect("built in");
+        let mut search = Search::new(&Game::new(Position::start(&variant)), &puct(600), 5);
+        run(&mut search, &Arbitrary);
+        for node in (0..search.tree.len()).filter(|&node| !search.tree.is_terminal(node)) {
+            let (fast, slow) = (search.tree.select_puct(node, &search.config), select_puct_slowly(&search, node));
+            // Single precision may order two scores otherwise that differ in the last digits.
+            assert!(fast == slow || prior(&search, node, fast) == prior(&search, node, slow), "node {node}");
+        }
+    }
+}
+
+#[test]
+fn puct_plays_the_most_visited_move_and_solves_mates() {
+    for (variant, sfen, mating) in MATES {
+        let game = game(variant, sfen);
+        let result = run(&mut Search::new(&game, &puct(3000), 1), &Uniform);
+        assert_eq!(result.visits.iter().sum::<u32>(), 3000);
+        let best = result.moves.iter().position(|&mv| mv == result.chosen).expect("a legal move");
+        assert_eq!(result.visits[best], result.visits.iter().copied().max().expect("moves"));
+        assert!((result.policy[best] - result.visits[best] as f32 / 3000.0).abs() < 1e-6);
+        let mut after = game.clone();
+        after.play_unchecked(result.chosen);
+        let reply = run(&mut Search::new(&after, &puct(200), 1), &Uniform);
+        assert!(reply.value < -0.9, "{variant}: {} {}", game.position().usi(result.chosen), reply.value);
+        let lost = run(&mut Search::new(&played(&game, &[mating]), &puct(200), 1), &Uniform);
+        assert!(lost.value < -0.9, "{variant}: {}", lost.value);
+    }
+}
+
+#[test]
+fn puct_keeps_the_tree_below_the_moves_played() {
+    let simulations = |search: &mut Search| {
+        run(search, &Arbitrary);
+        search.simulation as u32
+    };
+    for variant in ["sho", "chu", "daidai"] {
+        let mut game = Game::new(Position::start(&Variant::load(variant, None).expect("built in")));
+        let mut search = Search::new(&game, &puct(400), 1);
+        assert_eq!(simulations(&mut search), 400);
+        for _ in 0..5 {
+            let first = search.result();
+            game.play_unchecked(first.chosen);
+            let kept = first.visits.iter().copied().max().expect("moves") - 1;
+            search.restart(&game, &puct(400), 1);
+            // The root's judgement was one of the visits; the others count as simulations.
+            assert_eq!(simulations(&mut search), 400 - kept);
+            assert_eq!(search.result().visits.iter().sum::<u32>(), 400);
+            for node in (0..search.tree.len()).filter(|&node| !search.tree.is_terminal(node)) {
+                let below: u32 = search.tree.range(node).map(|edge| search.tree.visits(edge as u32)).sum();
+                assert_eq!(search.tree.node_visits(node), below + 1, "node {node}");
+            }
+        }
+        // Another game, other settings, or a game that was taken back: nothing is kept.
+        let other = Game::new(game.position().clone());
+        search.restart(&other, &puct(400), 1);
+        assert_eq!(simulations(&mut search), 400);
+        game.play_unchecked(search.result().chosen);
+        search.restart(&game, &puct(400), 1);
+        assert_eq!(simulations(&mut search), 400);
+        game.play_unchecked(search.result().chosen);
+        search.restart(&game, &SearchConfig { reuse_tree: false, ..puct(400) }, 1);
+        assert_eq!(simulations(&mut search), 400);
     }
 }
 

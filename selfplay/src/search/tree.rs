@@ -37,6 +37,8 @@ pub(super) struct Completed {
     /// Win, draw and loss for the side to move, by the node's judgement and its visited moves (v_mix, the paper's
     /// equation 33): what an unvisited move is taken to be worth.
     pub(super) mixed: [f32; 3],
+    /// Mean of all judgements below the node and its own.
+    pub(super) mean: [f32; 3],
     /// Visits of the most visited move.
     pub(super) most_visits: u32,
     /// Visits of all moves.
@@ -92,6 +94,26 @@ impl Tree {
         self.children.clear();
     }
 
+    /// Makes a node the root and drops all that is not below it; `memory` is another tree's and is lost.
+    pub(super) fn reroot(&mut self, root: NodeId, memory: &mut Tree) {
+        memory.clear();
+        let mut waiting = vec![(root, NONE, NONE)];
+        while let Some((old, parent, edge)) = waiting.pop() {
+            let node = &self.nodes[old as usize];
+            let range = self.range(old);
+            let id = memory.add(parent, edge, &self.moves[range.clone()], &self.priors[range.clone()], node.judged);
+            let copy = &mut memory.nodes[id as usize];
+            (copy.visits, copy.win, copy.loss) = (node.visits, node.win, node.loss);
+            let first_edge = copy.first_edge;
+            // A list of children has the newest first, and each child added goes to the front.
+            waiting.extend(self.visited_children(old).map(|child| {
+                let edge = self.nodes[child as usize].edge - range.start as u32;
+                (child, id, first_edge + edge)
+            }));
+        }
+        std::mem::swap(self, memory);
+    }
+
     /// The moves of a node, in generation order.
     pub(super) fn moves(&self, node: NodeId) -> &[Move] {
         &self.moves[self.range(node)]
@@ -107,16 +129,26 @@ impl Tree {
         self.children[edge as usize]
     }
 
-    /// The prior probability of an edge's move.
+    /// The prior probabilities of a node's moves.
+    pub(super) fn priors(&self, node: NodeId) -> &[f32] {
+        &self.priors[self.range(node)]
+    }
+
+    /// The visits of a node, its own judgement included.
     #[cfg(test)]
-    pub(super) fn prior(&self, edge: u32) -> f32 {
-        self.priors[edge as usize]
+    pub(super) fn node_visits(&self, node: NodeId) -> u32 {
+        self.nodes[node as usize].visits
     }
 
     /// Number of nodes.
     #[cfg(test)]
     pub(super) fn len(&self) -> NodeId {
         self.nodes.len() as NodeId
+    }
+
+    /// Whether there is no root.
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
     }
 
     /// The visits of an edge.
@@ -223,7 +255,7 @@ impl Tree {
     /// as all of theirs.
     pub(super) fn completed(&self, node: NodeId) -> Completed {
         let (mut visits, mut most_visits, mut visited_prior) = (0, 0, 0.0);
-        let mut weighted = [0.0; 3];
+        let (mut weighted, mut mean) = ([0.0; 3], self.judged(node));
         for child in self.visited_children(node) {
             let node = &self.nodes[child as usize];
             // Even a prior that underflowed must count for something, or the sum below could be zero.
@@ -232,14 +264,18 @@ impl Tree {
             visits += node.visits;
             most_visits = most_visits.max(node.visits);
             visited_prior += prior;
-            (0..3).for_each(|i| weighted[i] += prior * wdl[i]);
+            (0..3).for_each(|i| {
+                weighted[i] += prior * wdl[i];
+                mean[i] += node.visits as f32 * wdl[i];
+            });
         }
+        mean.iter_mut().for_each(|sum| *sum /= (visits + 1) as f32);
         let mut mixed = self.judged(node);
         if visits > 0 {
             let n = visits as f32;
             (0..3).for_each(|i| mixed[i] = (mixed[i] + n * weighted[i] / visited_prior) / (n + 1.0));
         }
-        Completed { mixed, most_visits, visits, visited_prior }
+        Completed { mixed, mean, most_visits, visits, visited_prior }
     }
 
     /// Win, draw and loss of a move, completed.
@@ -248,6 +284,31 @@ impl Tree {
             NONE => completed.mixed,
             child => self.child_wdl(child),
         }
+    }
+
+    /// The move to follow by PUCT: argmax Q(a) + c · P(a) · √ΣN / (1 + N(a)); of equals the first in generation order.
+    ///
+    /// All unvisited moves share one Q, so of them only that with the largest prior can be chosen.
+    pub(super) fn select_puct(&self, node: NodeId, config: &SearchConfig) -> u32 {
+        let completed = self.completed(node);
+        let exploration = config.exploration(completed.visits);
+        let mut best = self.nodes[node as usize].best_unvisited;
+        let mut best_score = match best {
+            NONE => f32::NEG_INFINITY,
+            edge => {
+                let first_play = config.value(completed.mean) - config.fpu_reduction * completed.visited_prior.sqrt();
+                first_play + exploration * self.priors[edge as usize]
+            }
+        };
+        for child in self.visited_children(node) {
+            let (edge, visits) = (self.nodes[child as usize].edge, self.nodes[child as usize].visits);
+            let score =
+                config.value(self.child_wdl(child)) + exploration * self.priors[edge as usize] / (1.0 + visits as f32);
+            if score > best_score || score == best_score && edge < best {
+                (best, best_score) = (edge, score);
+            }
+        }
+        best
     }
 
     /// The move to follow at an inner node: the one whose visits lag most behind the improved policy,

@@ -1,8 +1,13 @@
 //! Settings of self-play.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use engine::Variant;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{ConfigError, require};
+use crate::openings::{Openings, OpeningsError};
 use crate::search::SearchConfig;
 
 /// Settings of a generation of self-play games.
@@ -11,12 +16,24 @@ use crate::search::SearchConfig;
 pub struct SelfplayConfig {
     /// Games in a generation.
     pub games: u64,
-    /// Games at once on each thread, whose positions are judged together. No influence on the games.
+    /// Games at once on each thread, whose positions are judged together: the most, for a thread takes no more than make
+    /// it faster. No influence on the games.
     pub games_per_thread: usize,
+    /// Memory for judgements that come again, of all threads together, in megabytes (2²⁰ bytes). No influence on the games.
+    pub cache_mb: usize,
     /// Games in a shard. No influence on the games.
     pub games_per_shard: u64,
     /// Random plies before a game: from 0 to so many, evenly drawn.
     pub opening_plies: u32,
+    /// Whether openings are drawn again in which a side has lost material or is about to.
+    pub opening_balanced: bool,
+    /// Names of start positions that games start from, evenly drawn, e.g. handicaps; `start` is the usual one, and without
+    /// this key the only one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub opening_positions: Vec<String>,
+    /// A file of start positions instead, an SFEN a line; in a configuration file, relative to that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opening_file: Option<PathBuf>,
     /// Plies after which a game is cut off without a result; 0 for never.
     pub max_plies: u32,
     /// Share of moves that get a full search, whose policy is a target; the others get a cheap one (playout cap randomisation: Wu,
@@ -34,6 +51,12 @@ pub struct SelfplayConfig {
     pub resign_below: Option<f32>,
     /// See `resign_below`.
     pub resign_plies: u32,
+    /// Once the search's value has been beyond this for either side, e.g. 0.95, for `lopsided_plies` plies in a row, all
+    /// searches of the game are cheap until it is not any more. Without this key never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lopsided_above: Option<f32>,
+    /// See `lopsided_above`.
+    pub lopsided_plies: u32,
     /// Share of games that are played out in spite of `resign_below`, to see how often a resigned game would have been saved.
     pub resign_audit: f32,
 }
@@ -42,9 +65,13 @@ impl Default for SelfplayConfig {
     fn default() -> Self {
         SelfplayConfig {
             games: 1024,
-            games_per_thread: 32,
+            games_per_thread: 64,
+            cache_mb: 64,
             games_per_shard: 128,
             opening_plies: 8,
+            opening_balanced: true,
+            opening_positions: Vec::new(),
+            opening_file: None,
             max_plies: 500,
             full_fraction: 0.25,
             cheap_simulations: 8,
@@ -53,6 +80,8 @@ impl Default for SelfplayConfig {
             resign_below: None,
             resign_plies: 4,
             resign_audit: 0.1,
+            lopsided_above: None,
+            lopsided_plies: 6,
         }
     }
 }
@@ -85,16 +114,38 @@ impl SelfplayConfig {
         if let Some(below) = self.resign_below {
             require("resign_below", below, (-1.0..=0.0).contains(&below), "from -1 to 0")?;
         }
+        if let Some(above) = self.lopsided_above {
+            require("lopsided_above", above, (0.0..=1.0).contains(&above), "from 0 to 1")?;
+        }
+        require("lopsided_plies", self.lopsided_plies, self.lopsided_plies >= 1, "at least 1")?;
+        require("cache_mb", self.cache_mb, self.cache_mb <= 1 << 20, "at most 1048576")?;
+        let both = self.opening_file.is_some() && !self.opening_positions.is_empty();
+        require("opening_file", "given", !both, "to be left out where there are opening_positions")?;
         require("resign_plies", self.resign_plies, self.resign_plies >= 1, "at least 1")?;
         require("resign_audit", self.resign_audit, share.contains(&self.resign_audit), "from 0 to 1")
     }
 
-    /// The settings that games depend on, with those of the search, as JSON for the records.
-    pub fn settings(&self, search: &SearchConfig) -> String {
+    /// The openings these settings ask for.
+    ///
+    /// # Errors
+    /// An unknown position, or a file that cannot be read.
+    pub fn openings(&self, variant: &Arc<Variant>) -> Result<Openings, OpeningsError> {
+        let openings = Openings::new(variant, self.opening_plies).with_positions(&self.opening_positions)?;
+        let openings = self.opening_file.iter().try_fold(openings, |openings, path| openings.with_file(path))?;
+        Ok(if self.opening_balanced { openings.balanced() } else { openings })
+    }
+
+    /// The settings that games depend on, with those of the search, as JSON for the records. `openings` are those of these
+    /// settings.
+    pub fn settings(&self, search: &SearchConfig, openings: &Openings) -> String {
         let mut selfplay = json(self);
         if let Some(keys) = selfplay.as_object_mut() {
-            for key in ["games", "games_per_thread", "games_per_shard"] {
+            for key in ["games", "games_per_thread", "games_per_shard", "cache_mb"] {
                 keys.remove(key);
+            }
+            // What the file says, not where it lies.
+            if keys.remove("opening_file").is_some() {
+                keys.insert("opening_file".to_owned(), format!("{:016x}", openings.fingerprint()).into());
             }
         }
         serde_json::json!({ "search": json(search), "selfplay": selfplay }).to_string()
@@ -114,12 +165,13 @@ mod tests {
     #[test]
     fn settings_leave_out_what_games_do_not_depend_on() {
         let config = SelfplayConfig::default();
-        let settings = config.settings(&SearchConfig::default());
+        let openings = config.openings(&Variant::load("chu", None).expect("built in")).expect("the usual start");
+        let settings = config.settings(&SearchConfig::default(), &openings);
         assert!(settings.contains(r#""resign_audit":0.1"#) && settings.contains(r#""simulations":32"#), "{settings}");
-        let other = SelfplayConfig { games: 1, games_per_thread: 1, games_per_shard: 1, ..config.clone() };
-        assert_eq!(other.settings(&SearchConfig::default()), settings);
+        let other = SelfplayConfig { games: 1, games_per_thread: 1, games_per_shard: 1, cache_mb: 1, ..config.clone() };
+        assert_eq!(other.settings(&SearchConfig::default(), &openings), settings);
         let other = SelfplayConfig { sample_plies: 1, ..config };
-        assert_ne!(other.settings(&SearchConfig::default()), settings);
+        assert_ne!(other.settings(&SearchConfig::default(), &openings), settings);
     }
 
     #[test]

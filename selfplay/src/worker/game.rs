@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use engine::{Color, Game, Move, Outcome, Position, Reason, Variant};
-use rand::seq::SliceRandom;
+use engine::{Color, Game, Move, Outcome, Reason, Variant};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::data::{GameResult, GameRow, PositionRow, State, survivors};
 use crate::evaluator::{Evaluation, Query};
 use crate::lockstep::Session;
+use crate::openings::Openings;
 use crate::search::{Search, SearchConfig, SearchResult};
 use crate::worker::config::SelfplayConfig;
+use crate::worker::watch::Watch;
 
 /// A finished game with what search thought of each position.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,11 +23,15 @@ pub struct GameRecord {
     pub positions: Vec<PositionRow>,
     /// Simulations that were run.
     pub simulations: u64,
+    /// Whether the side that would have resigned did not lose, in a game that was played out to see that.
+    pub saved: Option<bool>,
 }
 
 /// What all games of a generation share.
 pub(super) struct Table<'a> {
     pub(super) variant: &'a Arc<Variant>,
+    pub(super) openings: &'a Openings,
+    pub(super) watch: &'a Watch<'a>,
     pub(super) config: &'a SelfplayConfig,
     pub(super) full: SearchConfig,
     pub(super) cheap: SearchConfig,
@@ -50,6 +55,10 @@ pub(super) struct SelfplayGame<'a> {
     rng: Xoshiro256PlusPlus,
     game: Game,
     may_resign: bool,
+    /// The side that would have resigned first.
+    resigner: Option<Color>,
+    /// Plies in a row with a lopsided value.
+    lopsided: u32,
     /// Moves in a row, by colour, after which a side could have resigned.
     hopeless: [u32; 2],
     ending: Option<Ending>,
@@ -67,7 +76,7 @@ impl<'a> SelfplayGame<'a> {
     pub(super) fn new(table: &'a Table<'a>, number: u64, recycled: Option<SelfplayGame<'a>>) -> SelfplayGame<'a> {
         let seed = crate::seed::derive(&[table.run_seed, table.generation.into(), number]);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let game = Game::new(random_opening(table.variant, table.config.opening_plies, &mut rng));
+        let game = Game::new(table.openings.draw(&mut rng));
         let may_resign = table.config.resign_below.is_some() && rng.random::<f32>() >= table.config.resign_audit;
         let (search, result) = match recycled {
             Some(old) => (old.search, old.result),
@@ -80,6 +89,8 @@ impl<'a> SelfplayGame<'a> {
             rng,
             game,
             may_resign,
+            resigner: None,
+            lopsided: 0,
             hopeless: [0; 2],
             ending: None,
             usi: Vec::new(),
@@ -119,7 +130,10 @@ impl<'a> SelfplayGame<'a> {
             white_network: table.network.to_owned(),
             search: table.settings.clone(),
         };
-        GameRecord { game, positions: std::mem::take(&mut self.rows), simulations: self.simulations }
+        self.table.watch.leave(self.number);
+        let lost = |side: Color| ending.result == Some(GameResult::Won(!side));
+        let saved = self.resigner.filter(|_| !self.may_resign).map(|side| !lost(side));
+        GameRecord { game, positions: std::mem::take(&mut self.rows), simulations: self.simulations, saved }
     }
 
     /// Number of the game in its generation.
@@ -132,7 +146,8 @@ impl<'a> SelfplayGame<'a> {
     }
 
     fn start_search(&mut self) {
-        let full = self.rng.random::<f32>() < self.table.config.full_fraction;
+        let lopsided = self.lopsided >= self.table.config.lopsided_plies;
+        let full = self.rng.random::<f32>() < self.table.config.full_fraction && !lopsided;
         let config = if full { &self.table.full } else { &self.table.cheap };
         self.search.restart(&self.game, config, self.rng.next_u64());
         self.searching = Some(full);
@@ -168,7 +183,14 @@ impl<'a> SelfplayGame<'a> {
             let hopeless = &mut self.hopeless[side.index()];
             *hopeless = if result.value < below { *hopeless + 1 } else { 0 };
         }
+        if let Some(above) = self.table.config.lopsided_above {
+            self.lopsided = if result.value.abs() > above { self.lopsided + 1 } else { 0 };
+        }
+        self.table.watch.show(self.number, &self.game, mv, result.value);
         self.game.play_unchecked(mv);
+        if self.hopeless[side.index()] >= self.table.config.resign_plies {
+            self.resigner = self.resigner.or(Some(side));
+        }
         self.ending = self.find_ending(side);
     }
 
@@ -248,32 +270,3 @@ fn draw(policy: &[f32], temperature: f32, rng: &mut impl Rng) -> usize {
     }
     last
 }
-
-/// A position from 0 to `most` random plies after the start. A move is not taken if it ends the game or lets the other side
-/// take the last royal; where no move is left the opening starts over.
-pub fn random_opening(variant: &Arc<Variant>, most: u32, rng: &mut impl Rng) -> Position {
-    let plies = rng.random_range(0..=most);
-    let mut moves: Vec<Move> = Vec::new();
-    'attempt: for _ in 0..ATTEMPTS {
-        let mut game = Game::new(Position::start(variant));
-        for _ in 0..plies {
-            game.legal_moves(&mut moves);
-            moves.shuffle(rng);
-            let safe = moves.iter().any(|&mv| {
-                game.play_unchecked(mv);
-                let safe = game.outcome().is_none() && game.position().winning_capture().is_none();
-                if !safe {
-                    game.undo();
-                }
-                safe
-            });
-            if !safe {
-                continue 'attempt;
-            }
-        }
-        return game.position().clone();
-    }
-    Position::start(variant)
-}
-
-const ATTEMPTS: usize = 100;

@@ -6,28 +6,36 @@
 mod config;
 mod game;
 mod store;
+mod watch;
 
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Instant;
 
 use engine::Variant;
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::config::ConfigError;
 use crate::data::{DataError, ShardMeta};
 use crate::evaluator::Evaluator;
-use crate::lockstep;
+use crate::lockstep::{self, Tables, Work};
+use crate::openings::OpeningsError;
 use crate::search::SearchConfig;
 
 pub use config::SelfplayConfig;
-pub use game::{GameRecord, RESIGNATION, random_opening};
+pub use game::{GameRecord, RESIGNATION};
 pub(crate) use store::games_of_shard;
 pub use store::generation_folder;
+pub use watch::{LiveGame, live_file};
 
 use game::{SelfplayGame, Table};
 use store::Store;
+use watch::Watch;
 
 /// What to play: all that games depend on, and where.
 pub struct Generation<'a> {
@@ -49,8 +57,8 @@ pub struct Generation<'a> {
     pub threads: usize,
 }
 
-/// How far a generation is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How far a generation is, and what it was like: of the games played now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Progress {
     /// Finished games, with those that were there before.
     pub games: u64,
@@ -58,16 +66,55 @@ pub struct Progress {
     pub games_wanted: u64,
     /// Finished games that were there before.
     pub games_found: u64,
-    /// Positions of the games played now.
+    /// Positions.
     pub positions: u64,
-    /// Simulations of the games played now.
+    /// Simulations.
     pub simulations: u64,
+    /// Positions that the evaluator judged, in how many calls.
+    pub evaluations: u64,
+    /// See `evaluations`.
+    pub batches: u64,
+    /// Positions whose judgement was known already.
+    pub cached: u64,
+    /// Share of the threads' time that was spent in the evaluator, from 0 to 1.
+    pub evaluator_share: f64,
+    /// Games by the reason of their end.
+    pub endings: BTreeMap<String, u64>,
+    /// Games with the same opening and moves as one before them.
+    pub duplicates: u64,
+    /// Games in which a side would have resigned but had to play on, and in how many of them it did not lose.
+    pub resign_audits: u64,
+    /// See `resign_audits`.
+    pub resign_audits_saved: u64,
 }
 
 impl Progress {
     /// Whether all games are finished.
     pub fn is_complete(&self) -> bool {
         self.games == self.games_wanted
+    }
+
+    fn add(&mut self, record: &GameRecord, seen: &mut HashSet<u64>) {
+        self.games += 1;
+        self.positions += record.positions.len() as u64;
+        self.simulations += record.simulations;
+        *self.endings.entry(record.game.reason.clone()).or_default() += 1;
+        let mut hasher = DefaultHasher::new();
+        (&record.game.opening_sfen, &record.game.moves).hash(&mut hasher);
+        self.duplicates += u64::from(!seen.insert(hasher.finish()));
+        if let Some(saved) = record.saved {
+            self.resign_audits += 1;
+            self.resign_audits_saved += u64::from(saved);
+        }
+    }
+
+    /// Takes over what the threads have done in so many seconds of theirs together.
+    fn measure(&mut self, work: &Work, thread_seconds: f64) {
+        self.evaluations = work.evaluations.load(Ordering::Relaxed);
+        self.batches = work.batches.load(Ordering::Relaxed);
+        self.cached = work.cached.load(Ordering::Relaxed);
+        let nanos = work.evaluator_nanos.load(Ordering::Relaxed);
+        self.evaluator_share = nanos as f64 / 1e9 / thread_seconds.max(1e-9);
     }
 }
 
@@ -77,6 +124,9 @@ pub enum GenerateError {
     /// A setting out of range.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The openings cannot be had.
+    #[error(transparent)]
+    Openings(#[from] OpeningsError),
     /// A shard could not be written or does not belong here.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -98,7 +148,8 @@ pub fn generate(
     let Generation { variant, evaluator, config, search, .. } = *generation;
     config.validate()?;
     search.validate()?;
-    let settings = config.settings(search);
+    let openings = config.openings(variant)?;
+    let settings = config.settings(search, &openings);
     let meta = ShardMeta::new(variant, evaluator.id(), generation.run_seed, generation.number, settings.clone());
     let mut store = Store::open(run, meta, generation.games.clone(), config.games_per_shard)?;
     let missing = store.missing();
@@ -112,6 +163,8 @@ pub fn generate(
 
     let table = Table {
         variant,
+        openings: &openings,
+        watch: &Watch::new(run, generation.number, evaluator.id()),
         config,
         full: search.clone(),
         cheap: SearchConfig { simulations: config.cheap_simulations, noise: 0.0, ..search.clone() },
@@ -125,17 +178,21 @@ pub fn generate(
     let failed = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
     let mut written = Ok(());
+    let work = Work::default();
+    let started = Instant::now();
+    let mut seen = HashSet::new();
     std::thread::scope(|scope| {
         let hall = Hall { table: &table, missing: &missing, started: AtomicUsize::new(0), finished: sender };
-        let failed = &failed;
+        let (failed, work) = (&failed, &work);
         scope.spawn(move || {
             let halt = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            lockstep::run(threads, seats, &[evaluator], &halt, &|finished| hall.next(finished));
+            let cache_bytes = if evaluator.is_costly() { config.cache_mb << 20 } else { 0 };
+            let tables = Tables { threads, seats, cache_bytes, evaluators: &[evaluator], work };
+            lockstep::run(&tables, &halt, &|game| hall.finish(game), &|old| hall.next(old));
         });
         for (number, record) in receiver {
-            state.games += 1;
-            state.positions += record.positions.len() as u64;
-            state.simulations += record.simulations;
+            state.add(&record, &mut seen);
+            state.measure(work, threads as f64 * started.elapsed().as_secs_f64());
             written = store.add(number, record);
             if written.is_err() {
                 failed.store(true, Ordering::Relaxed);
@@ -157,12 +214,12 @@ struct Hall<'a> {
 }
 
 impl<'a> Hall<'a> {
-    fn next(&self, finished: Option<SelfplayGame<'a>>) -> Option<SelfplayGame<'a>> {
-        let recycled = finished.map(|mut game| {
-            // Nobody receives any more only if writing failed, and then the game is lost anyway.
-            let _ = self.finished.send((game.number(), game.record()));
-            game
-        });
+    fn finish(&self, game: &mut SelfplayGame<'a>) {
+        // Nobody receives any more only if writing failed, and then the game is lost anyway.
+        let _ = self.finished.send((game.number(), game.record()));
+    }
+
+    fn next(&self, recycled: Option<SelfplayGame<'a>>) -> Option<SelfplayGame<'a>> {
         let number = *self.missing.get(self.started.fetch_add(1, Ordering::Relaxed))?;
         Some(SelfplayGame::new(self.table, number, recycled))
     }

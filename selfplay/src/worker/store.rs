@@ -160,7 +160,12 @@ impl Store {
         };
         self.expect_same_origin(&game.meta, &path)?;
         let complete = game.rows.len() == 1 && positions.rows.len() == game.rows[0].plies as usize;
-        Ok(complete.then(|| GameRecord { game: game.rows.remove(0), positions: positions.rows, simulations: 0 }))
+        Ok(complete.then(|| GameRecord {
+            game: game.rows.remove(0),
+            positions: positions.rows,
+            simulations: 0,
+            saved: None,
+        }))
     }
 
     fn put(&mut self, shard: usize, number: u64, record: GameRecord) {
