@@ -247,7 +247,7 @@ mod tests {
             let opening = Game::new(openings.draw(&mut rng));
             assert!(keeps_material(&values, &Position::start(&variant), &opening, &mut Vec::new()));
         }
-        let handicap = openings.clone().with_positions(&[name.clone()]).expect("a name of the variant's");
+        let handicap = openings.clone().with_positions(std::slice::from_ref(&name)).expect("a name of the variant's");
         assert_ne!(handicap.fingerprint(), openings.fingerprint());
         let none = Openings { most_plies: 0, ..handicap };
         assert_eq!(none.draw(&mut rng).sfen(), variant.positions()[0].1);
