@@ -50,7 +50,7 @@ pub(crate) enum Command {
 /// Which game under which rules.
 #[derive(Args, Clone)]
 pub(crate) struct VariantArgs {
-    /// `sho`, `chu`, `daidai`, the name in a --variant-file, or a path that ends in .toml
+    /// `sho`, `chu`, `daidai`, `heisei_chu`, the name in a --variant-file, or a path that ends in .toml
     pub(crate) variant: String,
     /// Ruleset; the variant's default one if not given
     #[arg(long)]
@@ -95,6 +95,12 @@ impl PositionArgs {
     pub(crate) fn load_with(&self, variant: &Arc<Variant>) -> anyhow::Result<Position> {
         let Some(text) = &self.sfen else { return Ok(Position::start(variant)) };
         let named = variant.positions().iter().find(|(name, _)| name == text).map(|(_, sfen)| sfen);
+        // What has no rank after rank is meant as a name.
+        if named.is_none() && !text.contains('/') {
+            let names: Vec<_> = variant.positions().iter().map(|(name, _)| name.as_str()).collect();
+            let known = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+            bail!("{} has no start position `{text}`; it has {known}", variant.name());
+        }
         Ok(Position::from_sfen(variant, named.unwrap_or(text))?)
     }
 }

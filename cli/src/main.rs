@@ -26,10 +26,21 @@ fn main() -> ExitCode {
                 eprintln!("{error}");
                 return ExitCode::from(130);
             }
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", text(&error));
             ExitCode::from(2)
         }
     }
+}
+
+/// An error with its causes, each said once: many an error's text has that of its cause at its end.
+fn text(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(|cause| cause.to_string()).filter(|cause| !cause.is_empty()) {
+        if !text.ends_with(&cause) {
+            text += &format!(": {cause}");
+        }
+    }
+    text
 }
 
 fn run(cli: Cli) -> anyhow::Result<()> {

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use train::{Checkpoint, Dataset, Device, Learner, Network};
 
+use crate::commands::match_::elo;
 use crate::config::RunConfig;
 use crate::players;
 use crate::session::{Bar, Interrupted, RunLock, log_event, read_json, write_json, write_whole};
@@ -88,7 +89,10 @@ impl Run {
             if old != text {
                 let line = old.lines().zip(text.lines()).position(|(a, b)| a != b).map_or(1, |i| i + 1);
                 let (before, now) = (old.lines().nth(line - 1).unwrap_or(""), text.lines().nth(line - 1).unwrap_or(""));
-                bail!("the configuration differs from {}, line {line}: there `{before}`, now `{now}`", path.display());
+                bail!(
+                    "the configuration differs from {}, line {line}: there `{before}`, now `{now}`; change it back, or start another run with --out",
+                    path.display()
+                );
             }
         } else {
             write_whole(&path, &text)?;
@@ -449,13 +453,7 @@ pub(crate) fn show_match(
             progress.score.map_or(String::new(), |score| format!("score {:.1} %", 100.0 * score))
         });
     })?;
-    let elo = match (result.elo, result.elo_low, result.elo_high) {
-        (Some(elo), Some(low), Some(high)) => format!(", Elo {elo:+.0} ({low:+.0} to {high:+.0})"),
-        (_, Some(low), None) => format!(", Elo above {low:+.0}"),
-        (_, None, Some(high)) => format!(", Elo below {high:+.0}"),
-        _ => String::new(),
-    };
-    bar.finish(&format!("+{} ={} −{}{elo}", result.wins, result.draws, result.losses));
+    bar.finish(&format!("+{} ={} −{}, Elo {}", result.wins, result.draws, result.losses, elo(&result)));
     Ok(result)
 }
 

@@ -341,7 +341,8 @@ impl Estimate {
 }
 
 /// Logits per point of the reference, for the estimate and every resample: the geometric mean over the compared
-/// pieces. 1 without any.
+/// pieces. With fewer than [`FEWEST_COMPARED`] it would be those pieces' own values and make them equal to the reference;
+/// then it is 1.
 struct Scales {
     unit: Unit,
     estimate: f64,
@@ -351,7 +352,7 @@ struct Scales {
 impl Scales {
     fn of(pieces: &[Estimate], replicates: usize) -> Self {
         let compared: Vec<(&Estimate, f64)> = pieces.iter().filter_map(|p| Some((p, p.compared()?))).collect();
-        if compared.is_empty() {
+        if compared.len() < FEWEST_COMPARED {
             return Scales { unit: Unit::Logit, estimate: 1.0, replicates: vec![1.0; replicates] };
         }
         let mean = |of: &dyn Fn(&Estimate) -> f64| {
@@ -365,6 +366,9 @@ impl Scales {
         }
     }
 }
+
+/// Pieces that the scale of the reference is found from, at least.
+const FEWEST_COMPARED: usize = 3;
 
 fn agreement(pieces: &[Estimate], replicates: usize) -> Agreement {
     let compared: Vec<&Estimate> = pieces.iter().filter(|p| p.compared().is_some()).collect();
@@ -380,7 +384,7 @@ fn agreement(pieces: &[Estimate], replicates: usize) -> Agreement {
 pub enum Unit {
     /// Points of the reference table, by one factor for all pieces.
     Reference,
-    /// Logits of winning, because nothing could be compared.
+    /// Logits of winning, because too little could be compared for a common scale.
     Logit,
 }
 

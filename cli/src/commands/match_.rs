@@ -12,7 +12,8 @@ use crate::{output, pipeline, players, session};
 #[derive(Args)]
 #[command(
     after_help = "Example: shishi match sho --first net:runs/quick-sho/networks/000003,sims=32 --second random --games 100\n\n\
-Players: random, material (greedy one ply), net:CHECKPOINT[,sims=N]. Each opening is played twice with colours reversed."
+Players: random, material (greedy one ply), net:CHECKPOINT[,sims=N][,search=gumbel|puct], with 32 simulations and Gumbel \
+search if not said otherwise. Each opening is played twice with colours reversed, so an odd number of games is raised by one."
 )]
 pub(crate) struct Match {
     #[command(flatten)]
@@ -39,7 +40,7 @@ pub(crate) struct Match {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Threads; all cores if not given
-    #[arg(long)]
+    #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
     /// Print JSON
     #[arg(long)]
@@ -84,7 +85,7 @@ fn read_bounds(text: &str) -> anyhow::Result<(f64, f64)> {
 }
 
 pub(crate) fn text(result: &MatchResult) -> String {
-    let number = |value: Option<f64>| value.map_or("not determined".to_string(), |value| format!("{value:+.1}"));
+    let number = |value: Option<f64>| value.map_or("not determined".to_string(), signed);
     let error = |value: Option<f64>| value.map_or(String::new(), |value| format!(" ± {value:.1}"));
     let mut lines = vec![
         format!("{} against {}: {} games", result.first, result.second, result.games),
@@ -95,7 +96,7 @@ pub(crate) fn text(result: &MatchResult) -> String {
             result.losses,
             100.0 * result.score
         ),
-        format!("Elo {}{}", number(result.elo), error(result.elo_error)),
+        format!("Elo {}", elo(result)),
         format!("nElo {}{}", number(result.nelo), error(result.nelo_error)),
         format!("likelihood of superiority {:.1} %", 100.0 * result.los),
         format!("pairs by points 0, ½, 1, 1½, 2: {:?}", result.pentanomial.0),
@@ -112,4 +113,19 @@ pub(crate) fn text(result: &MatchResult) -> String {
         result.distinct
     ));
     lines.join("\n")
+}
+
+/// Elo with its 95 % interval, or on which side of a bound it lies.
+pub(crate) fn elo(result: &MatchResult) -> String {
+    match (result.elo, result.elo_low, result.elo_high) {
+        (Some(elo), Some(low), Some(high)) => format!("{} ({} to {})", signed(elo), signed(low), signed(high)),
+        (_, Some(low), None) => format!("above {}", signed(low)),
+        (_, None, Some(high)) => format!("below {}", signed(high)),
+        _ => "not determined".to_string(),
+    }
+}
+
+/// A number with its sign, and 0 without one of its own.
+fn signed(value: f64) -> String {
+    format!("{:+.1}", (10.0 * value).round() / 10.0 + 0.0)
 }

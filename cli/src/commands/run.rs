@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
 
 use crate::config::RunConfig;
@@ -20,13 +21,16 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     resume: bool,
     /// Threads; all cores if not given
-    #[arg(long)]
+    #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
 }
 
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<()> {
     let config = RunConfig::read(&args.config)?;
     let folder = args.out.unwrap_or_else(|| default_folder(&args.config));
+    if args.resume && !folder.join("run.toml").exists() {
+        bail!("{} is no run to go on with; leave out --resume to start one there", folder.display());
+    }
     let stop = session::stop_flag()?;
     let run = Run::open(&folder, config, args.resume, session::threads(args.threads), stop)?;
     eprintln!("run directory: {}", folder.display());

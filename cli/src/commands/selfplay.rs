@@ -28,7 +28,7 @@ pub(crate) struct Selfplay {
     #[arg(long, value_name = "CHECKPOINT")]
     network: Option<PathBuf>,
     /// Threads; all cores if not given
-    #[arg(long)]
+    #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
     /// Seed instead of the configuration's
     #[arg(long)]

@@ -23,7 +23,7 @@ pub(crate) struct Train {
     #[arg(long)]
     resume: bool,
     /// Threads; all cores if not given
-    #[arg(long)]
+    #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
 }
 

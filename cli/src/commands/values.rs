@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use eval::measure::Measured;
 use eval::reference::ReferenceTable;
+use eval::values::Unit;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
 
 use crate::args::VariantArgs;
@@ -80,7 +81,11 @@ fn reference(id: &str) -> anyhow::Result<ReferenceTable> {
 /// The table of values, dearest piece first, then what could not be identified, then the agreement.
 pub(crate) fn text(measured: &Measured) -> String {
     let values = &measured.values;
+    let logits = values.unit == Unit::Logit;
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.1}"));
+    let own = |value: Option<f64>| {
+        value.map_or(String::new(), |value| if logits { format!("{value:.2}") } else { format!("{value:.1}") })
+    };
     let mut order: Vec<usize> = (0..values.pieces.len()).filter(|&i| values.pieces[i].identified).collect();
     order.sort_by(|&a, &b| values.pieces[b].value.unwrap_or(0.0).total_cmp(&values.pieces[a].value.unwrap_or(0.0)));
     let rows: Vec<_> = order
@@ -91,8 +96,8 @@ pub(crate) fn text(measured: &Measured) -> String {
             vec![
                 format!("{plus}{}", name.symbol),
                 piece.id.clone(),
-                number(piece.value),
-                format!("{} – {}", number(piece.low), number(piece.high)),
+                own(piece.value),
+                format!("{} – {}", own(piece.low), own(piece.high)),
                 number(piece.reference),
                 piece.games_unbalanced.to_string(),
             ]
@@ -103,7 +108,12 @@ pub(crate) fn text(measured: &Measured) -> String {
         measured.variant, measured.ruleset, values.rows, values.games
     );
     if let Some(title) = &measured.reference_title {
-        text += &format!("reference: {title}; one factor for all pieces makes the scales equal\n");
+        let scale = if logits {
+            "too few pieces are identified to find its scale, so values are logits of winning"
+        } else {
+            "one factor for all pieces makes the scales equal"
+        };
+        text += &format!("reference: {title}; {scale}\n");
     }
     if let Some(warning) = &measured.warning {
         text += &format!("note: {warning}\n");

@@ -169,7 +169,9 @@ fn result(name: &str) -> &str {
 pub(super) fn values(m: &mut Markup, values: &ValuesReport) {
     let unit = match values.unit {
         Unit::Reference => "Values are in points of the reference: one factor for all pieces makes the scales equal.",
-        Unit::Logit => "No piece can be compared with a reference, so values are in logits of winning.",
+        Unit::Logit => {
+            "Too few pieces can be compared with a reference for a common scale, so values are in logits of winning."
+        }
     };
     let how = match values.method {
         Method::Outcome => {

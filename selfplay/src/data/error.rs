@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use parquet::errors::ParquetError;
 use thiserror::Error;
 
 /// A shard could not be read or written.
@@ -21,7 +22,7 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// A parquet file, but not a shard this program can read.
     #[error("{}: {what}", path.display())]
@@ -49,8 +50,15 @@ impl DataError {
         move |source| DataError::Io { path, source }
     }
 
-    pub(crate) fn parquet(path: impl Into<PathBuf>) -> impl FnOnce(parquet::errors::ParquetError) -> DataError {
+    pub(crate) fn parquet(path: impl Into<PathBuf>) -> impl FnOnce(ParquetError) -> DataError {
         let path = path.into();
-        move |source| DataError::Parquet { path, source }
+        move |source| match source {
+            // What the file system refused is no fault of the file's.
+            ParquetError::External(error) => match error.downcast::<std::io::Error>() {
+                Ok(source) => DataError::Io { path, source: *source },
+                Err(other) => DataError::Parquet { path, source: ParquetError::External(other) },
+            },
+            source => DataError::Parquet { path, source },
+        }
     }
 }
