@@ -122,11 +122,11 @@ pub struct Summary {
     pub score: f64,
     /// Logistic Elo of the score; `None` when every game was won or every game was lost.
     pub elo: Option<f64>,
-    /// Half the width of the 95 % interval of `elo` without any pseudo results (what match runners print); `None` where
+    /// Half the width of the 95 % interval of `elo` without any pseudo results (what match runners print): 0 where
     /// all units ended alike.
     pub elo_error: Option<f64>,
     /// Lower end of the 95 % interval of `elo`; `None` is unbounded. Under [`MIN_UNITS_FOR_PLAIN_INTERVAL`] units, or
-    /// when the plain interval is unbounded, one lost and one won unit are added first.
+    /// when the plain interval is unbounded or has no width, one lost and one won unit are added first.
     pub elo_low: Option<f64>,
     /// Upper end, see `elo_low`.
     pub elo_high: Option<f64>,
@@ -143,20 +143,20 @@ impl Summary {
         let raw = Moments::of(counts.iter().map(|&n| n as f64));
         let (low, high) = raw.interval();
         let plain = (elo_of_score(low), elo_of_score(high));
-        // Where all units ended alike nothing is known of how they vary: no error, not an error of 0.
         let elo_error = match plain {
-            (Some(low), Some(high)) if raw.variance > 0.0 => Some((high - low) / 2.0),
+            (Some(low), Some(high)) => Some((high - low) / 2.0),
             _ => None,
         };
-        let (elo_low, elo_high) = if raw.units >= MIN_UNITS_FOR_PLAIN_INTERVAL as f64 && elo_error.is_some() {
-            plain
-        } else {
-            let last = counts.len() - 1;
-            let padded =
-                counts.iter().enumerate().map(|(i, &n)| n as f64 + if i == 0 || i == last { 1.0 } else { 0.0 });
-            let (low, high) = Moments::of(padded).interval();
-            (elo_of_score(low), elo_of_score(high))
-        };
+        let (elo_low, elo_high) =
+            if raw.units >= MIN_UNITS_FOR_PLAIN_INTERVAL as f64 && elo_error.is_some_and(|error| error > 0.0) {
+                plain
+            } else {
+                let last = counts.len() - 1;
+                let padded =
+                    counts.iter().enumerate().map(|(i, &n)| n as f64 + if i == 0 || i == last { 1.0 } else { 0.0 });
+                let (low, high) = Moments::of(padded).interval();
+                (elo_of_score(low), elo_of_score(high))
+            };
         let sigma_game = (((counts.len() - 1) / 2) as f64 * raw.variance).sqrt();
         let normalised = |x: f64| (raw.variance > 0.0).then(|| x / sigma_game * NELO_PER_SIGMA);
         let los = if raw.variance > 0.0 {
@@ -172,7 +172,7 @@ impl Summary {
         Summary {
             score: raw.mean,
             elo: elo_of_score(raw.mean),
-            elo_error,
+            elo_error: elo_error.filter(|_| raw.units > 0.0),
             elo_low,
             elo_high,
             nelo: normalised(raw.mean - 0.5),

@@ -237,10 +237,10 @@ fn too_little_to_compare() {
     // No game.
     let none = material(Method::Outcome).measure(&ValuesConfig::default(), None, 1);
     assert!(matches!(none, Err(ValuesError::Regression(_))));
-    // Two pieces in the reference: they fix the scale and are no comparison.
+    // Two pieces in the reference: half of what they say would fix the scale, so they fix none and are no comparison.
     let table = ReferenceTable::from_csv("id,value\na,20\nb,12\n", Path::new("t.csv")).unwrap();
     let values = simulated(3000, 1).measure(&ValuesConfig::default(), Some(&table), 7).unwrap();
-    assert_eq!((values.unit, values.agreement.pieces), (Unit::Reference, 2));
+    assert_eq!((values.unit, values.agreement.pieces), (Unit::Logit, 2));
     assert_eq!(values.agreement.log_sd, None);
     assert_eq!(values.pieces[2].reference, None);
     assert!(values.pieces[2].value.is_some());
