@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         bytes as f64 / positions as f64
     );
     let start = Instant::now();
-    let report = check(&shards, &|name, ruleset| Variant::load(name, Some(ruleset)).ok());
+    let report = check(&shards, &[], &|name, ruleset| Variant::load(name, Some(ruleset)).ok());
     println!("checked: {:.0} positions/s, {} problems", rate(report.positions, start), report.problems.len());
     println!("{}", serde_json::to_string_pretty(&stats(&shards)?)?);
     Ok(())

@@ -19,6 +19,11 @@ use selfplay::{
     SelfplayConfig, Uniform, generate, generation_folder, live_file,
 };
 
+// The list of checksums is compared with what coreutils prints.
+#[cfg(target_os = "linux")]
+#[path = "selfplay/checksums.rs"]
+mod checksums;
+
 struct Setting {
     variant: Arc<Variant>,
     config: SelfplayConfig,
@@ -124,9 +129,9 @@ fn the_same_files_for_any_number_of_threads_and_every_check_passes() {
         assert!(progress.is_complete());
         let expected = files(one.path());
         let names: Vec<String> = expected.keys().map(|path| path.display().to_string()).collect();
-        let shard = |kind: &str, games: &str| format!("{kind}/gen-000003/{games}.parquet");
-        let ranges = ["000000-000003", "000004-000007", "000008-000010"];
-        assert_eq!(names, ["games", "positions"].map(|kind| ranges.map(|games| shard(kind, games))).concat());
+        let file = |kind: &str, name: &str| format!("{kind}/gen-000003/{name}");
+        let expected_names = ["000000-000003.parquet", "000004-000007.parquet", "000008-000010.parquet", "SHA256SUMS"];
+        assert_eq!(names, ["games", "positions"].map(|kind| expected_names.map(|name| file(kind, name))).concat());
 
         setting.threads = 3;
         setting.config.games_per_thread = 2;
@@ -135,7 +140,7 @@ fn the_same_files_for_any_number_of_threads_and_every_check_passes() {
         setting.run(three.path()).expect("plays");
         assert!(files(three.path()) == expected, "{variant}: other files with three threads");
 
-        let report = data::check(&shards(one.path()), &resolve);
+        let report = data::check(&shards(one.path()), &[], &resolve);
         assert_eq!(report.problems, []);
         assert_eq!((report.shards, report.games, report.positions), (3, 11, progress.positions));
 
@@ -190,15 +195,14 @@ fn a_stopped_run_resumes_to_the_same_files() {
 }
 
 #[test]
-fn a_lost_or_broken_shard_is_played_again_and_a_longer_run_goes_on() {
+fn a_lost_shard_is_played_again_and_a_longer_run_goes_on() {
     let mut setting = setting("sho");
     let run = tempfile::tempdir().expect("a folder");
     setting.run(run.path()).expect("plays");
     let expected = files(run.path());
     let pairs = shards(run.path());
     fs::remove_file(&pairs[0].games).expect("there");
-    let bytes = fs::read(&pairs[1].positions).expect("there");
-    fs::write(&pairs[1].positions, &bytes[..bytes.len() / 2]).expect("writable");
+    fs::remove_file(&pairs[1].positions).expect("there");
     let progress = setting.run(run.path()).expect("plays");
     assert_eq!(progress.games_found, 3);
     assert!(files(run.path()) == expected);
@@ -206,7 +210,7 @@ fn a_lost_or_broken_shard_is_played_again_and_a_longer_run_goes_on() {
     setting.config.games = 13;
     let progress = setting.run(run.path()).expect("plays");
     assert_eq!((progress.games_found, progress.games), (11, 13));
-    assert_eq!(data::check(&shards(run.path()), &resolve).problems, []);
+    assert_eq!(data::check(&shards(run.path()), &[], &resolve).problems, []);
 }
 
 #[test]
@@ -246,7 +250,7 @@ fn resignation_ends_games_early() {
     setting.run(run.path()).expect("plays");
     let stats = &data::stats(&shards(run.path())).expect("readable")[0];
     assert!(stats.reasons.get(selfplay::RESIGNATION).is_some_and(|&n| n >= 1), "{:?}", stats.reasons);
-    assert_eq!(data::check(&shards(run.path()), &resolve).problems, []);
+    assert_eq!(data::check(&shards(run.path()), &[], &resolve).problems, []);
 }
 
 /// Is sure that Black wins.
@@ -383,43 +387,54 @@ fn change(pair: &ShardPair, games: impl Fn(&mut Vec<GameRow>), positions: impl F
     write(&pair.positions, read_positions(&pair.positions).expect("readable"), positions);
 }
 
+/// Another result than this one.
+fn other(result: Option<GameResult>) -> Option<GameResult> {
+    if result == Some(GameResult::Draw) { Some(GameResult::Won(Color::Black)) } else { Some(GameResult::Draw) }
+}
+
 #[test]
 fn check_finds_what_is_wrong() {
     type Change<R> = fn(&mut Vec<R>);
     let cases: &[(Change<GameRow>, Change<PositionRow>, &str)] = &[
-        (|_| (), |p| p[5].policy[0] += 0.5, "row 5: policy: does not sum to 1"),
-        (|_| (), |p| p[6].search_wdl = [0.5, 0.0, 0.0], "row 6: search_wdl: does not sum to 1"),
-        (|_| (), |p| p[7].search_value = f32::NAN, "row 7: search_value"),
-        (|_| (), |p| p[8].board[40] ^= 2, "row 8: board"),
-        (|_| (), |p| p[9].side_to_move ^= 1, "row 9: side_to_move"),
-        (|_| (), |p| p[10].state[4] ^= 1, "row 10: state"),
-        (|_| (), |p| p[11].moves[0] = 0, "row 11: moves"),
-        (|_| (), |p| p[12].played = (p[12].played + 1) % 2, "row 12: played"),
-        (|_| (), |p| p[13].plies_left += 1, "row 13: plies_left"),
-        (|_| (), |p| p[14].survives[0] ^= 1, "row 14: survives"),
-        (|_| (), |p| p[15].outcome = Some(if p[15].outcome == Some(1) { -1 } else { 1 }), "row 15: outcome"),
-        (|_| (), |p| p.truncate(30), "positions"),
+        (|_| (), |p| p[5].policy[0] += 0.5, "positions row 5: policy: does not sum to 1"),
+        (|_| (), |p| p[6].search_wdl = [0.5, 0.0, 0.0], "positions row 6: search_wdl: does not sum to 1"),
+        (|_| (), |p| p[7].search_value = f32::NAN, "positions row 7: search_value"),
+        (|_| (), |p| p[8].board[40] ^= 2, "positions row 8: board"),
+        (|_| (), |p| p[9].side_to_move ^= 1, "positions row 9: side_to_move"),
+        (|_| (), |p| p[10].state[4] ^= 1, "positions row 10: state"),
+        (|_| (), |p| p[11].moves[0] = 0, "positions row 11: moves"),
+        (|_| (), |p| p[12].played = (p[12].played + 1) % 2, "positions row 12: played"),
+        (|_| (), |p| p[13].plies_left += 1, "positions row 13: plies_left"),
+        (|_| (), |p| p[14].survives[0] ^= 1, "positions row 14: survives"),
+        (|_| (), |p| p[15].outcome = Some(if p[15].outcome == Some(1) { -1 } else { 1 }), "positions row 15: outcome"),
+        (|_| (), |p| p.truncate(30), " positions"),
         (|_| (), |p| p.push(p[0].clone()), "no game has this position"),
-        (|_| (), |p| p.swap(1, 2), "row 1: ply"),
-        (|g| g[0].moves[3] = "5a5i".to_owned(), |_| (), "row 0: move 3"),
+        (|_| (), |p| p.swap(1, 2), "positions row 1: ply"),
+        (|g| g[0].moves[3] = "5a5i".to_owned(), |_| (), "games row 0: move 3"),
+        // The piece has left that square.
+        (|g| g[1].moves[5] = g[1].moves[3].clone(), |_| (), "games row 1: move 5"),
         (|g| g[1].opening_sfen = "9/9".to_owned(), |_| (), "row 1: opening_sfen"),
-        (|g| g[2].reason = "repetition".to_owned(), |_| (), "row 2: ended with"),
+        (|g| g[2].reason = "repetition".to_owned(), |_| (), "games row 2: ended with"),
+        (|g| g[1].result = other(g[1].result), |_| (), "games row 1: ended with"),
         (|g| g.swap(0, 1), |_| (), "expected the games 0 to 2"),
     ];
     let (_run, pair) = one_shard();
     let intact = [&pair.games, &pair.positions].map(|path| fs::read(path).expect("there"));
     for (games, positions, expected) in cases {
         change(&pair, games, positions);
-        let problems = data::check(std::slice::from_ref(&pair), &resolve).problems;
-        let text = |problem: &data::Problem| match problem.row {
-            Some(row) => format!("row {row}: {}", problem.what),
-            None => problem.what.clone(),
+        let problems = data::check(std::slice::from_ref(&pair), &[], &resolve).problems;
+        let text = |problem: &data::Problem| {
+            let kind = if problem.file == pair.games { "games" } else { "positions" };
+            match problem.row {
+                Some(row) => format!("{kind} row {row}: {}", problem.what),
+                None => problem.what.clone(),
+            }
         };
         assert!(problems.iter().any(|problem| text(problem).contains(expected)), "{expected}: {problems:?}");
         fs::write(&pair.games, &intact[0]).expect("writable");
         fs::write(&pair.positions, &intact[1]).expect("writable");
     }
-    assert_eq!(data::check(&[pair], &resolve).problems, []);
+    assert_eq!(data::check(&[pair], &[], &resolve).problems, []);
 }
 
 #[test]
@@ -429,7 +444,7 @@ fn damaged_files_are_errors_never_panics() {
         let intact = fs::read(path).expect("there");
         for length in [0, 3, 4, intact.len() / 2, intact.len() - 1] {
             fs::write(path, &intact[..length]).expect("writable");
-            let problems = data::check(std::slice::from_ref(&pair), &resolve).problems;
+            let problems = data::check(std::slice::from_ref(&pair), &[], &resolve).problems;
             assert!(problems.iter().any(|problem| problem.file == *path), "cut to {length} bytes");
         }
         // Every 97th byte turned over: some of these only change a number, but none may panic.
@@ -437,12 +452,12 @@ fn damaged_files_are_errors_never_panics() {
             let mut bytes = intact.clone();
             bytes[at] ^= 0xff;
             fs::write(path, &bytes).expect("writable");
-            let _ = data::check(std::slice::from_ref(&pair), &resolve);
+            let _ = data::check(std::slice::from_ref(&pair), &[], &resolve);
         }
         fs::write(path, &intact).expect("writable");
     }
     fs::remove_file(&pair.games).expect("there");
-    assert_eq!(data::check(std::slice::from_ref(&pair), &resolve).problems.len(), 1);
+    assert_eq!(data::check(std::slice::from_ref(&pair), &[], &resolve).problems.len(), 1);
     assert!(matches!(read_games(&pair.games), Err(DataError::Io { .. })));
     assert!(matches!(read_games(&pair.positions), Err(DataError::Schema { .. })));
     assert!(find_shards(std::slice::from_ref(&pair.games)).is_err(), "a path that is not there");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use engine::Variant;
-use selfplay::data::{DataStats, Share, check, find_shards, stats};
+use selfplay::data::{CheckReport, DataStats, Share, check, find_checksums, find_shards, stats};
 
 use crate::args::VariantArgs;
 use crate::output;
@@ -18,7 +18,7 @@ pub(crate) struct Data {
 
 #[derive(Subcommand)]
 enum DataCommand {
-    /// Validate shards: schema, targets, and every move by replaying the games
+    /// Validate shards: checksums, schema, targets, and every move by replaying the games
     #[command(after_help = "Example: shishi data check runs/quick-chu")]
     Check(Paths),
     /// Count games, endings, lengths, branching and duplicates
@@ -47,19 +47,28 @@ pub(crate) fn run(args: Data) -> anyhow::Result<()> {
 }
 
 fn run_check(args: &Paths) -> anyhow::Result<()> {
-    let shards = find_shards(&args.paths)?;
-    if shards.is_empty() {
+    let (shards, listing) = (find_shards(&args.paths)?, find_checksums(&args.paths)?);
+    if shards.is_empty() && listing.is_empty() {
         bail!("no shards in {}", args.paths[0].display());
     }
     let resolve = |variant: &str, ruleset: &str| -> Option<std::sync::Arc<Variant>> {
         let (variant, ruleset) = (variant.to_string(), Some(ruleset.to_string()));
         VariantArgs { variant, ruleset, variant_file: args.variant_file.clone() }.load().ok()
     };
-    let report = check(&shards, &resolve);
+    let report = check(&shards, &listing, &resolve);
     if args.json {
         output::json(&serde_json::to_value(&report)?);
     } else {
-        println!("{} shards, {} games, {} positions", report.shards, report.games, report.positions);
+        let CheckReport { shards, games, positions, without_checksum, .. } = report;
+        print!("{shards} shards, {games} games, {positions} positions");
+        println!(
+            "{}",
+            if without_checksum > 0 {
+                format!(", {without_checksum} shards without a checksum")
+            } else {
+                String::new()
+            }
+        );
     }
     if report.problems.is_empty() {
         return Ok(());

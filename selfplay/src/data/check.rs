@@ -1,12 +1,14 @@
 //! Validation of shards: everything that can be told from the rows and the rules.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::{Game, Move, Position, Reason, Variant};
+use engine::{Color, Game, Move, Position, Reason, Variant};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::checksum::{Checksum, Checksums, SUMS_FILE};
 use super::error::DataError;
 use super::files::ShardPair;
 use super::reader::{Shard, read_games, read_positions};
@@ -33,6 +35,8 @@ pub struct CheckReport {
     pub games: u64,
     /// Positions compared with the replay.
     pub positions: u64,
+    /// Shards of which a file has no line in `SHA256SUMS`.
+    pub without_checksum: u64,
     /// What is wrong, by file; of one shard the first few.
     pub problems: Vec<Problem>,
 }
@@ -46,34 +50,94 @@ const TOLERANCE: f32 = 1e-3;
 /// Finds a variant by name and ruleset.
 pub type Resolve<'a> = &'a (dyn Fn(&str, &str) -> Option<Arc<Variant>> + Sync);
 
-/// Checks shards: that files are whole and of this schema, that targets sum to 1, that every game replays by the rules to
+/// Checks shards: that files have the checksums listed beside them, are whole and of this schema, that targets sum to 1, that every game replays by the rules to
 /// the result and reason it gives, and that every position is what the replay gives: board, state, legal moves, move played,
 /// outcome, survivors.
 ///
+/// `listing` are folders, found by [`find_checksums`](super::find_checksums), whose lists name no file that is not there.
+///
 /// `resolve` finds the variant a shard names, e.g. `|name, ruleset| Variant::load(name, Some(ruleset)).ok()`.
-pub fn check(shards: &[ShardPair], resolve: Resolve<'_>) -> CheckReport {
-    let reports: Vec<CheckReport> = shards.par_iter().map(|shard| check_shard(shard, resolve)).collect();
+pub fn check(shards: &[ShardPair], listing: &[PathBuf], resolve: Resolve<'_>) -> CheckReport {
     let mut all = CheckReport::default();
+    let listed = Listed::read(shards, listing, &mut all.problems);
+    let reports: Vec<CheckReport> = shards.par_iter().map(|shard| check_shard(shard, &listed, resolve)).collect();
     for mut report in reports {
         all.shards += report.shards;
         all.games += report.games;
         all.positions += report.positions;
+        all.without_checksum += report.without_checksum;
         all.problems.append(&mut report.problems);
     }
     all
 }
 
-fn check_shard(shard: &ShardPair, resolve: Resolve<'_>) -> CheckReport {
-    let mut report = CheckReport { shards: 1, ..CheckReport::default() };
-    let mut keep = |result: Result<(), Problem>| {
-        if let Err(problem) = result {
-            report.problems.push(problem);
+/// The checksums beside shards, by folder.
+struct Listed {
+    by_folder: BTreeMap<PathBuf, Checksums>,
+}
+
+impl Listed {
+    /// Reads the lists beside the shards and in `listing`. Problems are lists that cannot be read, and lines of the latter
+    /// without a file, but for the files of `shards`: those are looked at with their shard.
+    fn read(shards: &[ShardPair], listing: &[PathBuf], problems: &mut Vec<Problem>) -> Listed {
+        let files: BTreeSet<&Path> = shards.iter().flat_map(ShardPair::files).collect();
+        let folders = files.iter().filter_map(|file| file.parent()).chain(listing.iter().map(PathBuf::as_path));
+        let mut by_folder = BTreeMap::new();
+        for folder in folders.collect::<BTreeSet<_>>() {
+            match Checksums::read(folder) {
+                Ok(checksums) => {
+                    by_folder.insert(folder.to_owned(), checksums);
+                }
+                Err(error) => problems.push(unreadable(&folder.join(SUMS_FILE), &error)),
+            }
         }
-    };
+        for folder in listing {
+            let names = by_folder.get(folder).into_iter().flat_map(Checksums::names);
+            let gone =
+                names.map(|name| folder.join(name)).filter(|file| !files.contains(file.as_path()) && !file.exists());
+            problems.extend(gone.map(|file| Problem { file, row: None, what: GONE.to_owned() }));
+        }
+        Listed { by_folder }
+    }
+
+    fn get(&self, file: &Path) -> Option<Checksum> {
+        self.by_folder.get(file.parent()?)?.get(file.file_name()?.to_str()?)
+    }
+}
+
+const GONE: &str = "SHA256SUMS lists it, but it is not there";
+
+/// Compares a file with its line, if it has one.
+fn check_sum(file: &Path, listed: Option<Checksum>) -> Result<(), Problem> {
+    let Some(expected) = listed else { return Ok(()) };
+    let problem = |what: String| Problem { file: file.to_owned(), row: None, what };
+    if !file.exists() {
+        return Err(problem(GONE.to_owned()));
+    }
+    let found = Checksum::of_file(file).map_err(|error| unreadable(file, &error))?;
+    if found != expected {
+        return Err(problem(format!("its SHA-256 differs from {SUMS_FILE}: expected {expected}, found {found}")));
+    }
+    Ok(())
+}
+
+fn check_shard(shard: &ShardPair, listed: &Listed, resolve: Resolve<'_>) -> CheckReport {
+    let mut report = CheckReport { shards: 1, ..CheckReport::default() };
+    for file in shard.files() {
+        let expected = listed.get(file);
+        if expected.is_none() && file.exists() {
+            report.without_checksum = 1;
+        }
+        report.problems.extend(check_sum(file, expected).err());
+    }
+    // What is gone has been reported; a damaged file is read all the same, for that tells what the damage did.
+    if report.problems.iter().any(|problem| problem.what == GONE) {
+        return report;
+    }
     let games = read_games(&shard.games).map_err(|error| unreadable(&shard.games, &error));
     let positions = read_positions(&shard.positions).map_err(|error| unreadable(&shard.positions, &error));
-    keep(games.as_ref().map(drop).map_err(Clone::clone));
-    keep(positions.as_ref().map(drop).map_err(Clone::clone));
+    report.problems.extend(games.as_ref().err().cloned());
+    report.problems.extend(positions.as_ref().err().cloned());
     let (Ok(games), Ok(positions)) = (games, positions) else { return report };
     match variant_of(shard, &games, &positions, resolve) {
         Ok(variant) => ShardCheck { shard, variant, report: &mut report }.run(&games.rows, &positions.rows),
@@ -185,6 +249,12 @@ impl ShardCheck<'_> {
         if let Err(what) = check_ending(record, &game) {
             return self.add_game(row, what);
         }
+        for (ply, position) in positions.iter().enumerate() {
+            let side = Color::ALL[usize::from(position.side_to_move)];
+            if position.outcome != record.result.map(|result| result.for_side(side)) {
+                return self.add_position(first + ply, "outcome: not the game's result".to_owned());
+            }
+        }
         let played: Vec<Move> = game.moves().collect();
         let marks = survivors(&self.variant, &played, game.position().codes());
         if let Some(ply) = (0..positions.len()).find(|&ply| positions[ply].survives != marks[ply]) {
@@ -195,7 +265,7 @@ impl ShardCheck<'_> {
     }
 }
 
-/// Compares a row with the game where it should have been recorded.
+/// Compares a row with the game where it should have been recorded, in all that does not depend on how the game ends.
 fn check_position(
     record: &GameRow,
     ply: usize,
@@ -221,8 +291,6 @@ fn check_position(
     expect(is_distribution(&row.policy), "policy: does not sum to 1")?;
     expect(is_distribution(&row.search_wdl), "search_wdl: does not sum to 1")?;
     expect((-1.0..=1.0).contains(&row.search_value), "search_value: not from -1 to 1")?;
-    let outcome = record.result.map(|result| result.for_side(position.side_to_move()));
-    expect(row.outcome == outcome, "outcome: not the game's result")?;
     expect(row.plies_left as usize == record.plies as usize - ply, "plies_left: not the plies to the end")
 }
 

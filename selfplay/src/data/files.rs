@@ -1,10 +1,11 @@
 //! Finding shards in a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::checksum::SUMS_FILE;
 use super::error::DataError;
 use super::schema::ShardKind;
 
@@ -30,6 +31,11 @@ impl ShardPair {
         });
         Some(ShardPair { games, positions })
     }
+
+    /// Both files.
+    pub(super) fn files(&self) -> [&Path; 2] {
+        [&self.games, &self.positions]
+    }
 }
 
 /// The shards in `paths`: files, or folders that are searched to any depth. Sorted, each once.
@@ -41,7 +47,7 @@ pub fn find_shards(paths: &[PathBuf]) -> Result<Vec<ShardPair>, DataError> {
     for path in paths {
         if path.is_dir() {
             walk(path, &mut |file| {
-                if let Some(pair) = ShardPair::of(file) {
+                if let Some(pair) = ShardPair::of(file).filter(|_| file.extension() == Some(OsStr::new("parquet"))) {
                     found.insert(pair, ());
                 }
             })?;
@@ -56,12 +62,33 @@ pub fn find_shards(paths: &[PathBuf]) -> Result<Vec<ShardPair>, DataError> {
     Ok(found.into_keys().collect())
 }
 
+/// The folders in `paths`, searched to any depth, that list checksums of shards. Sorted, each once; none for a path that is a
+/// file.
+///
+/// # Errors
+/// If a path does not exist.
+pub fn find_checksums(paths: &[PathBuf]) -> Result<Vec<PathBuf>, DataError> {
+    let mut found = BTreeSet::new();
+    for path in paths {
+        if !fs::metadata(path).map_err(DataError::io(path))?.is_dir() {
+            continue;
+        }
+        walk(path, &mut |file| {
+            if let (Some(SUMS_FILE), Some(folder)) = (file.file_name().and_then(OsStr::to_str), file.parent()) {
+                found.insert(folder.to_owned());
+            }
+        })?;
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Shows every file under a folder.
 fn walk(folder: &Path, found: &mut dyn FnMut(&Path)) -> Result<(), DataError> {
     for entry in fs::read_dir(folder).map_err(DataError::io(folder))? {
         let path = entry.map_err(DataError::io(folder))?.path();
         if path.is_dir() {
             walk(&path, found)?;
-        } else if path.extension() == Some(OsStr::new("parquet")) {
+        } else {
             found(&path);
         }
     }

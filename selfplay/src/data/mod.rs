@@ -3,12 +3,14 @@
 //! ```text
 //! RUN/games/gen-000003/000000-000127.parquet        one row a game
 //! RUN/positions/gen-000003/000000-000127.parquet    one row a position
+//! RUN/…/gen-000003/SHA256SUMS                       their checksums, in each of the two folders
 //! ```
 //!
 //! What a path says is also a column, and the metadata of each file say in words how to read boards and moves
 //! ([`ShardMeta`]). Shards hold moves and targets, never a network's input planes.
 
 mod check;
+mod checksum;
 mod column;
 mod columnar;
 mod error;
@@ -20,8 +22,9 @@ mod stats;
 mod writer;
 
 pub use check::{CheckReport, Problem, Resolve, check};
+pub use checksum::{Checksum, Checksums, SUMS_FILE};
 pub use error::DataError;
-pub use files::{ShardPair, find_shards};
+pub use files::{ShardPair, find_checksums, find_shards};
 pub use reader::{Shard, ShardReader, read_games, read_positions, read_shard};
 pub use row::{GameResult, GameRow, PositionRow, State, survivors};
 pub use schema::{SCHEMA_VERSION, ShardKind, ShardMeta};

@@ -11,6 +11,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
 
+use super::checksum::{Checksum, HashingWriter};
 use super::column::Columns;
 use super::error::DataError;
 use super::schema::{ShardKind, ShardMeta};
@@ -64,7 +65,7 @@ pub struct ShardWriter<R: Row> {
     aside: PathBuf,
     meta: ShardMeta,
     /// `None` once finished.
-    file: Option<SerializedFileWriter<File>>,
+    file: Option<SerializedFileWriter<HashingWriter<File>>>,
     rows: Vec<R>,
 }
 
@@ -77,13 +78,14 @@ impl<R: Row> ShardWriter<R> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(DataError::io(folder))?;
         }
-        let mut aside = path.as_os_str().to_owned();
-        aside.push(".tmp");
-        let aside = PathBuf::from(aside);
+        let aside = aside(path);
         let file = File::create(&aside).map_err(DataError::io(&aside))?;
-        let file =
-            SerializedFileWriter::new(file, R::KIND.columns(meta.squares()), Arc::new(properties(R::KIND, meta)))
-                .map_err(DataError::parquet(&aside))?;
+        let file = SerializedFileWriter::new(
+            HashingWriter::new(file),
+            R::KIND.columns(meta.squares()),
+            Arc::new(properties(R::KIND, meta)),
+        )
+        .map_err(DataError::parquet(&aside))?;
         Ok(ShardWriter { path: path.to_owned(), aside, meta: meta.clone(), file: Some(file), rows: Vec::new() })
     }
 
@@ -104,7 +106,7 @@ impl<R: Row> ShardWriter<R> {
 
     fn write_group(&mut self, rows: usize) -> Result<(), DataError> {
         let file = self.file.as_mut().expect("the file is there until the shard is complete");
-        let write = |file: &mut SerializedFileWriter<File>| -> ParquetResult<()> {
+        let write = |file: &mut SerializedFileWriter<HashingWriter<File>>| -> ParquetResult<()> {
             let mut group = file.next_row_group()?;
             R::write_group(&self.rows[..rows], &self.meta, &mut group)?;
             group.close().map(|_| ())
@@ -114,39 +116,50 @@ impl<R: Row> ShardWriter<R> {
         Ok(())
     }
 
-    /// Completes the shard and puts it at its path, durably.
+    /// Completes the shard and puts it at its path, durably. Returns its checksum.
     ///
     /// # Errors
     /// If the file system refuses; nothing is at the path then.
-    pub fn finish(self) -> Result<(), DataError> {
+    pub fn finish(self) -> Result<Checksum, DataError> {
         self.complete(true)
     }
 
     /// Completes the shard and puts it at its path, where it outlives the program but perhaps not a power cut.
-    pub(crate) fn finish_unsynced(self) -> Result<(), DataError> {
+    pub(crate) fn finish_unsynced(self) -> Result<Checksum, DataError> {
         self.complete(false)
     }
 
-    fn complete(mut self, durable: bool) -> Result<(), DataError> {
+    fn complete(mut self, durable: bool) -> Result<Checksum, DataError> {
         if !self.rows.is_empty() {
             self.write_group(self.rows.len())?;
         }
         let file = self.file.take().expect("the file is there until here");
         let finish = || {
             // Writes the footer too.
-            let file = file.into_inner().map_err(DataError::parquet(&self.aside))?;
+            let (file, checksum) = file.into_inner().map_err(DataError::parquet(&self.aside))?.finish();
             if durable {
                 file.sync_all().map_err(DataError::io(&self.aside))?;
             }
-            fs::rename(&self.aside, &self.path).map_err(DataError::io(&self.path))
+            fs::rename(&self.aside, &self.path).map_err(DataError::io(&self.path))?;
+            Ok(checksum)
         };
-        finish().inspect_err(|_| remove_aside(&self.aside))?;
-        if durable { sync_folder(&self.path) } else { Ok(()) }
+        let checksum = finish().inspect_err(|_| remove_aside(&self.aside))?;
+        if durable {
+            sync_folder(&self.path)?;
+        }
+        Ok(checksum)
     }
 }
 
+/// Where a file is written before it is renamed to `path`.
+pub(super) fn aside(path: &Path) -> PathBuf {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".tmp");
+    PathBuf::from(aside)
+}
+
 /// Removes what an error left over. Nothing reads it, so failing to remove it harms nobody.
-fn remove_aside(aside: &Path) {
+pub(super) fn remove_aside(aside: &Path) {
     let _ = fs::remove_file(aside);
 }
 

@@ -3,12 +3,21 @@
 //! A shard is the pair `games/gen-GGGGGG/FIRST-LAST.parquet` and `positions/gen-GGGGGG/FIRST-LAST.parquet`, named after its
 //! first and last game; the games file is written last, so a shard is complete when it is there. While a shard
 //! waits for its games, each finished one lies in `parts/` beside it, so that killing the program loses no finished game.
+//!
+//! The checksums of both files are listed after that; lines of files that will be replaced are removed when a generation is
+//! opened: whenever the program is killed, each line is that of the file that is there. [`Store::open`] completes the list.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::data::{DataError, GameRow, PositionRow, Row, ShardKind, ShardMeta, ShardReader, ShardWriter, read_shard};
+use rayon::prelude::*;
+
+use crate::data::{
+    Checksum, Checksums, DataError, GameRow, PositionRow, Row, SUMS_FILE, ShardKind, ShardMeta, ShardReader,
+    ShardWriter, read_shard,
+};
 use crate::worker::game::GameRecord;
 
 /// The folder of a generation's shards in a run.
@@ -18,12 +27,32 @@ pub fn generation_folder(run: &Path, kind: ShardKind, generation: u32) -> PathBu
 
 /// The first and last game of a shard, by its file name.
 pub(crate) fn games_of_shard(path: &Path) -> Option<RangeInclusive<u64>> {
-    if path.extension()? != "parquet" {
-        return None;
-    }
     let (first, last) = path.file_stem()?.to_str()?.split_once('-')?;
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
-    (first <= last).then_some(first..=last)
+    let games = first..=last;
+    (first <= last && path.file_name()?.to_str()? == shard_name(&games)).then_some(games)
+}
+
+/// The name of the two files of a shard of these games.
+fn shard_name(games: &RangeInclusive<u64>) -> String {
+    format!("{:06}-{:06}.parquet", games.start(), games.end())
+}
+
+/// The checksums listed in a folder, once every file that is listed and there has been found to be the one listed.
+fn verified_checksums(folder: &Path) -> Result<Checksums, DataError> {
+    let checksums = Checksums::read(folder)?;
+    let names: Vec<&str> = checksums.names().collect();
+    names.par_iter().try_for_each(|name| {
+        let path = folder.join(name);
+        if !path.exists() || Some(Checksum::of_file(&path)?) == checksums.get(name) {
+            return Ok(());
+        }
+        let what = format!(
+            "damaged or changed: its SHA-256 differs from {SUMS_FILE}; remove it and resume to play its games again"
+        );
+        Err(DataError::Schema { path, what })
+    })?;
+    Ok(checksums)
 }
 
 /// A shard that waits for games.
@@ -39,6 +68,8 @@ pub(super) struct Store {
     games_folder: PathBuf,
     positions_folder: PathBuf,
     meta: ShardMeta,
+    /// What is listed in the two folders, games first.
+    checksums: [Checksums; 2],
     /// In the order of their games.
     pending: Vec<Pending>,
 }
@@ -48,7 +79,8 @@ impl Store {
     /// at shards that are there.
     ///
     /// # Errors
-    /// If a shard that is there belongs to other settings, another network or seed, or if the file system refuses.
+    /// If a shard that is there belongs to other settings, another network or seed, or is not the one whose checksum is
+    /// listed, or if the file system refuses.
     pub(super) fn open(
         run: &Path,
         meta: ShardMeta,
@@ -57,8 +89,10 @@ impl Store {
     ) -> Result<Store, DataError> {
         let games_folder = generation_folder(run, ShardKind::Games, meta.generation);
         let positions_folder = generation_folder(run, ShardKind::Positions, meta.generation);
-        let mut store = Store { games_folder, positions_folder, meta, pending: Vec::new() };
+        let checksums = [verified_checksums(&games_folder)?, verified_checksums(&positions_folder)?];
+        let mut store = Store { games_folder, positions_folder, meta, checksums, pending: Vec::new() };
         let complete = store.complete_shards()?;
+        store.list_exactly(&complete)?;
         let is_done = |game: u64| complete.iter().any(|shard| shard.contains(&game));
         let mut first = games.start;
         while first < games.end {
@@ -100,11 +134,35 @@ impl Store {
             for (file, path) in [(&game_file, &path), (&position_file, &positions)] {
                 self.expect_same_origin(file.meta(), path)?;
             }
-            if game_file.rows() == games.end() - games.start() + 1 {
+            if game_file.rows() != games.end() - games.start() + 1 {
+                continue;
+            }
+            // What vouches for a shard without a checksum, which is about to get one, is that all of it can be read.
+            let name = shard_name(&games);
+            let is_listed = self.checksums.iter().all(|checksums| checksums.get(&name).is_some());
+            if is_listed || read_shard::<GameRow>(&path).is_ok() && read_shard::<PositionRow>(&positions).is_ok() {
                 complete.push(games);
             }
         }
         Ok(complete)
+    }
+
+    /// Lists the checksums of these shards and no others: of one that was complete just before the program was killed, or
+    /// is older than the list, it is taken now; the file of one that is gone or whose other half is gone will be replaced.
+    fn list_exactly(&mut self, complete: &[RangeInclusive<u64>]) -> Result<(), DataError> {
+        let names: BTreeSet<String> = complete.iter().map(shard_name).collect();
+        for (folder, checksums) in [&self.games_folder, &self.positions_folder].into_iter().zip(&mut self.checksums) {
+            if checksums.names().eq(names.iter().map(String::as_str)) {
+                continue;
+            }
+            let take = |name: &String| {
+                let listed = checksums.get(name).map_or_else(|| Checksum::of_file(&folder.join(name)), Ok);
+                listed.map(|checksum| (name.clone(), checksum))
+            };
+            *checksums = names.par_iter().map(take).collect::<Result<Checksums, DataError>>()?;
+            checksums.write(folder)?;
+        }
+        Ok(())
     }
 
     fn expect_same_origin(&self, found: &ShardMeta, path: &Path) -> Result<(), DataError> {
@@ -210,14 +268,22 @@ impl Store {
         let games = self.pending[shard].games.clone();
         let records = std::mem::take(&mut self.pending[shard].records);
         let records: Vec<GameRecord> = records.into_iter().map(|record| record.expect("none is missing")).collect();
-        let name = format!("{:06}-{:06}.parquet", games.start(), games.end());
+        let name = shard_name(&games);
         let (mut rows, mut positions) = (Vec::new(), Vec::new());
         for record in records {
             rows.push(record.game);
             positions.push(record.positions);
         }
-        write_rows(&self.positions_folder.join(&name), &self.meta, positions.into_iter().flatten(), true)?;
-        write_rows(&self.games_folder.join(&name), &self.meta, rows, true)?;
+        let folders = [&self.games_folder, &self.positions_folder];
+        let positions = positions.into_iter().flatten();
+        let of_positions = write_rows(&self.positions_folder.join(&name), &self.meta, positions, true)?;
+        let of_games = write_rows(&self.games_folder.join(&name), &self.meta, rows, true)?;
+        for ((folder, checksums), checksum) in
+            folders.into_iter().zip(&mut self.checksums).zip([of_games, of_positions])
+        {
+            checksums.insert(name.clone(), checksum);
+            checksums.write(folder)?;
+        }
         for kind in [ShardKind::Games, ShardKind::Positions] {
             // Left-over parts harm nobody: their games are in a complete shard now, which is looked at first.
             games.clone().for_each(|number| drop(fs::remove_file(self.part(kind, number))));
@@ -232,7 +298,7 @@ fn write_rows<R: Row>(
     meta: &ShardMeta,
     rows: impl IntoIterator<Item = R>,
     durable: bool,
-) -> Result<(), DataError> {
+) -> Result<Checksum, DataError> {
     let mut writer = ShardWriter::create(path, meta)?;
     for row in rows {
         writer.push(row)?;
