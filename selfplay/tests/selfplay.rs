@@ -129,9 +129,13 @@ fn the_same_files_for_any_number_of_threads_and_every_check_passes() {
         assert!(progress.is_complete());
         let expected = files(one.path());
         let names: Vec<String> = expected.keys().map(|path| path.display().to_string()).collect();
-        let file = |kind: &str, name: &str| format!("{kind}/gen-000003/{name}");
-        let expected_names = ["000000-000003.parquet", "000004-000007.parquet", "000008-000010.parquet", "SHA256SUMS"];
-        assert_eq!(names, ["games", "positions"].map(|kind| expected_names.map(|name| file(kind, name))).concat());
+        let kinds = ["games", "positions"];
+        let shards_of = |kind: &str| {
+            ["000000-000003", "000004-000007", "000008-000010"]
+                .map(|games| format!("{kind}/gen-000003/{games}.parquet"))
+        };
+        let lists = kinds.map(|kind| format!("checksums/{kind}-gen-000003.sha256"));
+        assert_eq!(names, [lists.to_vec(), kinds.map(shards_of).concat()].concat());
 
         setting.threads = 3;
         setting.config.games_per_thread = 2;

@@ -8,7 +8,7 @@ use engine::{Color, Game, Move, Position, Reason, Variant};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::checksum::{Checksum, Checksums, SUMS_FILE};
+use super::checksum::{Checksum, Checksums, sums_file};
 use super::error::DataError;
 use super::files::ShardPair;
 use super::reader::{Shard, read_games, read_positions};
@@ -35,7 +35,7 @@ pub struct CheckReport {
     pub games: u64,
     /// Positions compared with the replay.
     pub positions: u64,
-    /// Shards of which a file has no line in `SHA256SUMS`.
+    /// Shards of which a file is in no list of checksums.
     pub without_checksum: u64,
     /// What is wrong, by file; of one shard the first few.
     pub problems: Vec<Problem>,
@@ -88,7 +88,7 @@ impl Listed {
                 Ok(checksums) => {
                     by_folder.insert(folder.to_owned(), checksums);
                 }
-                Err(error) => problems.push(unreadable(&folder.join(SUMS_FILE), &error)),
+                Err(error) => problems.push(unreadable(&sums_file(folder).unwrap_or_default(), &error)),
             }
         }
         for folder in listing {
@@ -105,7 +105,7 @@ impl Listed {
     }
 }
 
-const GONE: &str = "SHA256SUMS lists it, but it is not there";
+const GONE: &str = "its checksum is listed, but it is not there";
 
 /// Compares a file with its line, if it has one.
 fn check_sum(file: &Path, listed: Option<Checksum>) -> Result<(), Problem> {
@@ -116,7 +116,7 @@ fn check_sum(file: &Path, listed: Option<Checksum>) -> Result<(), Problem> {
     }
     let found = Checksum::of_file(file).map_err(|error| unreadable(file, &error))?;
     if found != expected {
-        return Err(problem(format!("its SHA-256 differs from {SUMS_FILE}: expected {expected}, found {found}")));
+        return Err(problem(format!("its SHA-256 differs from the one listed: expected {expected}, found {found}")));
     }
     Ok(())
 }

@@ -1,19 +1,46 @@
-//! Checksums of shards: the file `SHA256SUMS` of a folder, which `sha256sum -c SHA256SUMS` of coreutils checks too.
+//! Checksums of shards. Those of `RUN/games/gen-000003` are in `RUN/checksums/games-gen-000003.sha256`, so that the folder
+//! holds nothing but shards; in `RUN`, `sha256sum -c checksums/*` of coreutils checks them too.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::error::DataError;
+use super::schema::ShardKind;
 use super::writer::{aside, remove_aside};
 
-/// Name of the file, in a folder of shards, that lists their checksums.
-pub const SUMS_FILE: &str = "SHA256SUMS";
+/// The folder of the lists in a run.
+const LISTS: &str = "checksums";
+const EXTENSION: &str = "sha256";
+
+/// The file that lists the checksums of the shards in a folder, `RUN/games/…` or `RUN/positions/…`. `None` if it is neither.
+pub fn sums_file(folder: &Path) -> Option<PathBuf> {
+    let (run, parts) = split(folder)?;
+    Some(run.join(LISTS).join(format!("{}.{EXTENSION}", parts.join("-"))))
+}
+
+/// The folder whose shards a file lists, if it is such a file: the inverse of [`sums_file`].
+pub(super) fn listed_folder(file: &Path) -> Option<PathBuf> {
+    let lists = file.parent().filter(|folder| folder.file_name().is_some_and(|name| name == LISTS))?;
+    let (kind, rest) =
+        file.file_stem().filter(|_| file.extension().is_some_and(|e| e == EXTENSION))?.to_str()?.split_once('-')?;
+    Some(lists.parent()?.join(kind).join(rest)).filter(|folder| split(folder).is_some())
+}
+
+/// The run of a folder of shards, and the folder's path in it, which begins with the kind of shards.
+fn split(folder: &Path) -> Option<(PathBuf, Vec<&str>)> {
+    let parts: Vec<&OsStr> = folder.iter().collect();
+    let kinds = [ShardKind::Games, ShardKind::Positions].map(ShardKind::as_str);
+    let at = parts.iter().rposition(|part| kinds.iter().any(|kind| part == kind))?;
+    let inside = parts[at..].iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>()?;
+    Some((parts[..at].iter().collect(), inside))
+}
 
 /// The SHA-256 of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +114,13 @@ pub struct Checksums {
 }
 
 impl Checksums {
-    /// The checksums listed in a folder; none if it has no `SHA256SUMS`.
+    /// The checksums listed for a folder; none if there is no list.
     ///
     /// # Errors
     /// If the file cannot be read or a line is not as `sha256sum` writes it.
     pub fn read(folder: &Path) -> Result<Checksums, DataError> {
-        let path = folder.join(SUMS_FILE);
+        let Some((path, (_, inside))) = sums_file(folder).zip(split(folder)) else { return Ok(Checksums::default()) };
+        let before = inside.join("/") + "/";
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Checksums::default()),
@@ -100,9 +128,10 @@ impl Checksums {
         };
         let mut by_name = BTreeMap::new();
         for (i, line) in text.lines().enumerate() {
-            let Some((name, checksum)) = parse_line(line) else {
+            let line = parse_line(line).and_then(|(name, checksum)| Some((name.strip_prefix(&before)?, checksum)));
+            let Some((name, checksum)) = line else {
                 let what =
-                    format!("line {}: expected a SHA-256 in 64 hexadecimal digits, two blanks and a name", i + 1);
+                    format!("line {}: expected a SHA-256 in 64 hexadecimal digits, two blanks and {before}NAME", i + 1);
                 return Err(DataError::Schema { path, what });
             };
             if by_name.insert(name.to_owned(), checksum).is_some() {
@@ -127,12 +156,15 @@ impl Checksums {
         self.by_name.insert(name, checksum);
     }
 
-    /// Writes the list into a folder, sorted by name: aside, synced and renamed, so that there is always a whole one.
+    /// Writes the list for a folder, sorted by name: aside, synced and renamed, so that there is always a whole one.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), DataError> {
-        let path = folder.join(SUMS_FILE);
+        let Some((path, (_, inside))) = sums_file(folder).zip(split(folder)) else { return Ok(()) };
         let aside = aside(&path);
-        let text: String = self.by_name.iter().map(|(name, checksum)| format!("{checksum}  {name}\n")).collect();
+        let inside = inside.join("/");
+        let lines = self.by_name.iter().map(|(name, checksum)| format!("{checksum}  {inside}/{name}\n"));
+        let text: String = lines.collect();
         let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
             let mut file = File::create(&aside)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
@@ -188,44 +220,54 @@ mod tests {
 
     #[test]
     fn lists_come_back_sorted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(Checksums::read(folder.path()).expect("none is no error"), Checksums::default());
+        let run = tempfile::tempdir().expect("a folder");
+        let folder = run.path().join("games/gen-000003");
+        let list = run.path().join("checksums/games-gen-000003.sha256");
+        assert_eq!(sums_file(&folder).as_ref(), Some(&list));
+        assert_eq!(listed_folder(&list).as_ref(), Some(&folder));
+        assert_eq!((sums_file(run.path()), listed_folder(&folder)), (None, None));
+        assert_eq!(Checksums::read(&folder).expect("none is no error"), Checksums::default());
         let [(_, abc), (_, two_blocks), _] = PUBLISHED;
         let mut sums = Checksums::default();
         sums.insert("b.parquet".to_owned(), Checksum::parse(abc).expect("64 digits"));
         sums.insert("a.parquet".to_owned(), Checksum::parse(two_blocks).expect("64 digits"));
-        sums.write(folder.path()).expect("writable");
+        sums.write(&folder).expect("writable");
         // The format of coreutils' sha256sum: digits, two blanks, name.
-        let text = fs::read_to_string(folder.path().join(SUMS_FILE)).expect("there");
-        assert_eq!(text, format!("{two_blocks}  a.parquet\n{abc}  b.parquet\n"));
-        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left aside");
-        assert_eq!(Checksums::read(folder.path()).expect("readable"), sums);
+        let text = fs::read_to_string(&list).expect("there");
+        let [a, b] = ["a", "b"].map(|name| format!("games/gen-000003/{name}.parquet"));
+        assert_eq!(text, format!("{two_blocks}  {a}\n{abc}  {b}\n"));
+        assert_eq!(fs::read_dir(run.path().join("checksums")).expect("a folder").count(), 1, "nothing is left aside");
+        assert_eq!(Checksums::read(&folder).expect("readable"), sums);
         assert_eq!(sums.names().collect::<Vec<_>>(), ["a.parquet", "b.parquet"]);
 
         // What `sha256sum --binary` writes, and capital digits, which it reads.
-        fs::write(folder.path().join(SUMS_FILE), format!("{} *b.parquet\n", abc.to_uppercase())).expect("writable");
-        let read = Checksums::read(folder.path()).expect("readable");
+        fs::write(&list, format!("{} *{b}\n", abc.to_uppercase())).expect("writable");
+        let read = Checksums::read(&folder).expect("readable");
         assert_eq!(read.get("b.parquet").expect("listed").to_string(), abc);
     }
 
     #[test]
     fn a_line_of_another_format_is_an_error() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let run = tempfile::tempdir().expect("a folder");
+        let folder = run.path().join("games");
+        let list = run.path().join("checksums/games.sha256");
+        fs::create_dir(run.path().join("checksums")).expect("writable");
         let [(_, abc), ..] = PUBLISHED;
-        let double = format!("{abc}  a\n{abc}  a");
+        let double = format!("{abc}  games/a\n{abc}  games/a");
         let cases = [
             ("hello", "line 1: expected"),
             (&abc[1..], "line 1: expected"),
             (abc, "line 1: expected"),
             (&format!("{abc}  "), "line 1: expected"),
-            (&format!("{abc}  a\n\n"), "line 2: expected"),
+            (&format!("{abc}  games/a\n\n"), "line 2: expected"),
+            (&format!("{abc}  positions/a\n"), "line 1: expected"),
             (&format!("{}é  a", &abc[2..]), "line 1: expected"),
             (&double, "line 2: a has a line already"),
         ];
         for (text, expected) in cases {
-            fs::write(folder.path().join(SUMS_FILE), text).expect("writable");
-            let error = Checksums::read(folder.path()).expect_err("not a list").to_string();
-            assert!(error.contains(SUMS_FILE) && error.contains(expected), "{text:?}: {error}");
+            fs::write(&list, text).expect("writable");
+            let error = Checksums::read(&folder).expect_err("not a list").to_string();
+            assert!(error.contains("games.sha256") && error.contains(expected), "{text:?}: {error}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::checksum::SUMS_FILE;
+use super::checksum::{listed_folder, sums_file};
 use super::error::DataError;
 use super::schema::ShardKind;
 
@@ -62,7 +62,7 @@ pub fn find_shards(paths: &[PathBuf]) -> Result<Vec<ShardPair>, DataError> {
     Ok(found.into_keys().collect())
 }
 
-/// The folders in `paths`, searched to any depth, that list checksums of shards. Sorted, each once; none for a path that is a
+/// The folders in `paths`, searched to any depth, whose shards have a list of checksums. Sorted, each once; none for a path that is a
 /// file.
 ///
 /// # Errors
@@ -74,9 +74,8 @@ pub fn find_checksums(paths: &[PathBuf]) -> Result<Vec<PathBuf>, DataError> {
             continue;
         }
         walk(path, &mut |file| {
-            if let (Some(SUMS_FILE), Some(folder)) = (file.file_name().and_then(OsStr::to_str), file.parent()) {
-                found.insert(folder.to_owned());
-            }
+            let beside = || file.parent().filter(|folder| sums_file(folder).is_some_and(|list| list.exists()));
+            found.extend(listed_folder(file).or_else(|| beside().map(Path::to_owned)));
         })?;
     }
     Ok(found.into_iter().collect())

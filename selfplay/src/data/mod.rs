@@ -3,7 +3,7 @@
 //! ```text
 //! RUN/games/gen-000003/000000-000127.parquet        one row a game
 //! RUN/positions/gen-000003/000000-000127.parquet    one row a position
-//! RUN/…/gen-000003/SHA256SUMS                       their checksums, in each of the two folders
+//! RUN/checksums/games-gen-000003.sha256              checksums of the files of a folder
 //! ```
 //!
 //! What a path says is also a column, and the metadata of each file say in words how to read boards and moves
@@ -22,7 +22,7 @@ mod stats;
 mod writer;
 
 pub use check::{CheckReport, Problem, Resolve, check};
-pub use checksum::{Checksum, Checksums, SUMS_FILE};
+pub use checksum::{Checksum, Checksums, sums_file};
 pub use error::DataError;
 pub use files::{ShardPair, find_checksums, find_shards};
 pub use reader::{Shard, ShardReader, read_games, read_positions, read_shard};

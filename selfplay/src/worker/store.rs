@@ -7,6 +7,7 @@
 //! The checksums of both files are listed after that; lines of files that will be replaced are removed when a generation is
 //! opened: whenever the program is killed, each line is that of the file that is there. [`Store::open`] completes the list.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::RangeInclusive;
@@ -15,8 +16,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::data::{
-    Checksum, Checksums, DataError, GameRow, PositionRow, Row, SUMS_FILE, ShardKind, ShardMeta, ShardReader,
-    ShardWriter, read_shard,
+    Checksum, Checksums, DataError, GameRow, PositionRow, Row, ShardKind, ShardMeta, ShardReader, ShardWriter,
+    read_shard,
 };
 use crate::worker::game::GameRecord;
 
@@ -47,9 +48,9 @@ fn verified_checksums(folder: &Path) -> Result<Checksums, DataError> {
         if !path.exists() || Some(Checksum::of_file(&path)?) == checksums.get(name) {
             return Ok(());
         }
-        let what = format!(
-            "damaged or changed: its SHA-256 differs from {SUMS_FILE}; remove it and resume to play its games again"
-        );
+        let what =
+            "damaged or changed: its SHA-256 differs from the one listed; remove it and resume to play its games again"
+                .to_owned();
         Err(DataError::Schema { path, what })
     })?;
     Ok(checksums)
@@ -58,9 +59,14 @@ fn verified_checksums(folder: &Path) -> Result<Checksums, DataError> {
 /// A shard that waits for games.
 struct Pending {
     games: RangeInclusive<u64>,
-    /// Finished games, by number from the first.
-    records: Vec<Option<GameRecord>>,
-    missing: usize,
+    /// Finished games by number.
+    records: BTreeMap<u64, GameRecord>,
+}
+
+impl Pending {
+    fn missing(&self) -> u64 {
+        self.games.end() - self.games.start() + 1 - self.records.len() as u64
+    }
 }
 
 /// The games of a generation, on disk and in memory.
@@ -105,8 +111,7 @@ impl Store {
             while last + 1 < border.min(games.end) && !is_done(last + 1) {
                 last += 1;
             }
-            let count = (last - first + 1) as usize;
-            store.pending.push(Pending { games: first..=last, records: vec![None; count], missing: count });
+            store.pending.push(Pending { games: first..=last, records: BTreeMap::new() });
             first = last + 1;
         }
         store.load_parts()?;
@@ -201,11 +206,11 @@ impl Store {
                     self.put(i, number, record);
                 }
             }
-            if self.pending[i].missing == 0 {
+            if self.pending[i].missing() == 0 {
                 self.write_shard(i)?;
             }
         }
-        self.pending.retain(|shard| shard.missing > 0);
+        self.pending.retain(|shard| shard.missing() > 0);
         Ok(())
     }
 
@@ -227,19 +232,13 @@ impl Store {
     }
 
     fn put(&mut self, shard: usize, number: u64, record: GameRecord) {
-        let shard = &mut self.pending[shard];
-        shard.records[(number - shard.games.start()) as usize] = Some(record);
-        shard.missing -= 1;
+        self.pending[shard].records.insert(number, record);
     }
 
     /// Numbers of the games that are still to be played, in order.
     pub(super) fn missing(&self) -> Vec<u64> {
-        let games = |shard: &Pending| {
-            let first = *shard.games.start();
-            let missing = shard.records.iter().enumerate().filter(|(_, record)| record.is_none());
-            missing.map(|(i, _)| first + i as u64).collect::<Vec<_>>()
-        };
-        self.pending.iter().flat_map(games).collect()
+        let games = |shard: &Pending| shard.games.clone().filter(|game| !shard.records.contains_key(game)).collect();
+        self.pending.iter().flat_map::<Vec<u64>, _>(games).collect()
     }
 
     /// Keeps a finished game; writes its shard if it was the last one missing.
@@ -252,12 +251,12 @@ impl Store {
     pub(super) fn add(&mut self, number: u64, record: GameRecord) -> Result<(), DataError> {
         let shard = self.pending.iter().position(|shard| shard.games.contains(&number));
         let shard = shard.expect("only missing games are played");
-        if self.pending[shard].missing > 1 {
+        if self.pending[shard].missing() > 1 {
             write_rows(&self.part(ShardKind::Positions, number), &self.meta, record.positions.iter().cloned(), false)?;
             write_rows(&self.part(ShardKind::Games, number), &self.meta, [record.game.clone()], false)?;
         }
         self.put(shard, number, record);
-        if self.pending[shard].missing == 0 {
+        if self.pending[shard].missing() == 0 {
             self.write_shard(shard)?;
             self.pending.remove(shard);
         }
@@ -267,10 +266,9 @@ impl Store {
     fn write_shard(&mut self, shard: usize) -> Result<(), DataError> {
         let games = self.pending[shard].games.clone();
         let records = std::mem::take(&mut self.pending[shard].records);
-        let records: Vec<GameRecord> = records.into_iter().map(|record| record.expect("none is missing")).collect();
         let name = shard_name(&games);
         let (mut rows, mut positions) = (Vec::new(), Vec::new());
-        for record in records {
+        for record in records.into_values() {
             rows.push(record.game);
             positions.push(record.positions);
         }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use selfplay::data::{SUMS_FILE, find_checksums};
+use selfplay::data::{find_checksums, sums_file};
 
 use super::*;
 
@@ -18,19 +18,26 @@ fn folders(run: &Path) -> [PathBuf; 2] {
     [ShardKind::Games, ShardKind::Positions].map(|kind| generation_folder(run, kind, 3))
 }
 
-/// What `sha256sum *.parquet` prints in a folder.
+/// What `sha256sum` prints of a folder of shards, in the run.
 fn coreutils(folder: &Path) -> String {
-    let output = Command::new("sh").args(["-c", "LC_ALL=C sha256sum *.parquet"]).current_dir(folder).output();
+    let run = folder.parent().and_then(Path::parent).expect("in a run");
+    let inside = folder.strip_prefix(run).expect("in the run").display();
+    let command = format!("LC_ALL=C sha256sum {inside}/*.parquet");
+    let output = Command::new("sh").args(["-c", &command]).current_dir(run).output();
     String::from_utf8(output.expect("coreutils").stdout).expect("text")
 }
 
+fn list_of(folder: &Path) -> PathBuf {
+    sums_file(folder).expect("a folder of shards")
+}
+
 fn list(folder: &Path) -> String {
-    fs::read_to_string(folder.join(SUMS_FILE)).expect("there")
+    fs::read_to_string(list_of(folder)).expect("there")
 }
 
 fn remove_lists(run: &Path) {
     for folder in folders(run) {
-        fs::remove_file(folder.join(SUMS_FILE)).expect("there");
+        fs::remove_file(list_of(&folder)).expect("there");
     }
 }
 
@@ -59,8 +66,11 @@ fn lists_are_those_of_coreutils() {
         setting.run(run.path()).expect("plays");
         for folder in folders(run.path()) {
             assert_eq!(list(&folder), coreutils(&folder));
-            let check =
-                Command::new("sha256sum").args(["--check", "--strict", SUMS_FILE]).current_dir(&folder).output();
+            let check = Command::new("sha256sum")
+                .args(["--check", "--strict"])
+                .arg(list_of(&folder))
+                .current_dir(run.path())
+                .output();
             assert!(check.expect("coreutils").status.success());
         }
     }
@@ -74,7 +84,7 @@ fn shards_without_a_line_get_theirs() {
     let second_line_removed = |folder: &Path| {
         let all = list(folder);
         let kept: Vec<&str> = all.lines().enumerate().filter(|(i, _)| *i != 1).map(|(_, line)| line).collect();
-        fs::write(folder.join(SUMS_FILE), kept.join("\n")).expect("writable");
+        fs::write(list_of(folder), kept.join("\n")).expect("writable");
     };
     // As the program may leave it when it is killed, and as older versions left it.
     let states: [(&dyn Fn(), u64); 4] = [
@@ -84,7 +94,7 @@ fn shards_without_a_line_get_theirs() {
         (
             &|| {
                 second_line_removed(&games);
-                fs::write(games.join("SHA256SUMS.tmp"), "half a li").expect("writable");
+                fs::write(list_of(&games).with_extension("sha256.tmp"), "half a li").expect("writable");
             },
             1,
         ),
@@ -123,7 +133,7 @@ fn a_shard_other_than_listed_stops_the_resumed_run() {
             flip(file, at);
             let damaged = files(run.path());
             let error = setting.run(run.path()).expect_err("damaged").to_string();
-            let says = [file.to_str().expect("text"), "SHA-256 differs from SHA256SUMS", "remove it and resume"];
+            let says = [file.to_str().expect("text"), "SHA-256 differs from the one listed", "remove it and resume"];
             assert!(says.iter().all(|text| error.contains(text)), "{error}");
             assert!(files(run.path()) == damaged, "nothing is touched");
             fs::remove_file(file).expect("there");
@@ -131,7 +141,7 @@ fn a_shard_other_than_listed_stops_the_resumed_run() {
             assert!(files(run.path()) == expected);
         }
     }
-    let list = folders(run.path())[0].join(SUMS_FILE);
+    let list = list_of(&folders(run.path())[0]);
     fs::write(&list, "hello\n").expect("writable");
     let error = setting.run(run.path()).expect_err("no list").to_string();
     assert!(error.contains(list.to_str().expect("text")) && error.contains("line 1"), "{error}");
@@ -153,7 +163,7 @@ fn check_names_the_file_with_one_byte_turned() {
         for at in middles(file) {
             flip(file, at);
             let problems = data::check(&pairs, &listing, &resolve).problems;
-            let what = format!("its SHA-256 differs from SHA256SUMS: expected {before}, found {}", sum());
+            let what = format!("its SHA-256 differs from the one listed: expected {before}, found {}", sum());
             assert!(problems.contains(&data::Problem { file: file.clone(), row: None, what }), "{problems:?}");
             fs::write(file, &intact).expect("writable");
         }
@@ -169,7 +179,7 @@ fn check_misses_files_that_are_listed() {
         data::check(&shards, &listing, &resolve).problems
     };
     let gone = |file: &PathBuf| {
-        let what = "SHA256SUMS lists it, but it is not there".to_owned();
+        let what = "its checksum is listed, but it is not there".to_owned();
         data::Problem { file: file.clone(), row: None, what }
     };
     let all = [run.path().to_owned()];
@@ -187,7 +197,7 @@ fn check_misses_files_that_are_listed() {
     assert_eq!(found(&all).len(), 6);
     // A list that is none.
     let [folder, _] = folders(run.path());
-    fs::write(folder.join(SUMS_FILE), "hello\n").expect("writable");
+    fs::write(list_of(&folder), "hello\n").expect("writable");
     let problems = found(&all);
-    assert!(problems.iter().any(|problem| problem.file == folder.join(SUMS_FILE)), "{problems:?}");
+    assert!(problems.iter().any(|problem| problem.file == list_of(&folder)), "{problems:?}");
 }
