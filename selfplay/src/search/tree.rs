@@ -1,6 +1,7 @@
 //! The tree of a search: nodes and edges in flat vectors that keep their memory from search to search.
 
 use engine::Move;
+use wide::f32x8;
 
 use super::config::SearchConfig;
 
@@ -75,9 +76,27 @@ pub(super) fn log_softmax(logits: &mut [f32]) {
 /// As [`log_softmax`].
 pub(super) fn softmax(logits: &mut [f32]) {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    logits.iter_mut().for_each(|l| *l = (*l - largest).exp());
-    let scale = 1.0 / checked(logits.iter().sum());
+    let scale = 1.0 / checked(exponentials(logits, largest));
     logits.iter_mut().for_each(|l| *l *= scale);
+}
+
+/// Replaces each number by exp(number − `largest`), eight at a time; returns the sum.
+fn exponentials(numbers: &mut [f32], largest: f32) -> f32 {
+    let mut sum = f32x8::ZERO;
+    let (eights, rest) = numbers.as_chunks_mut::<8>();
+    for eight in eights {
+        let exp = (f32x8::new(*eight) - f32x8::splat(largest)).exp();
+        sum += exp;
+        *eight = exp.to_array();
+    }
+    if !rest.is_empty() {
+        let mut eight = [f32::NEG_INFINITY; 8];
+        eight[..rest.len()].copy_from_slice(rest);
+        let exp = (f32x8::new(eight) - f32x8::splat(largest)).exp();
+        sum += exp;
+        rest.copy_from_slice(&exp.to_array()[..rest.len()]);
+    }
+    sum.reduce_add()
 }
 
 /// A sum of exponentials of which the largest is 1.
@@ -347,5 +366,27 @@ impl Tree {
         }
         self.scratch = scratch;
         best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn softmax_is_that_of_double_precision() {
+        for count in [1, 2, 7, 8, 9, 31, 100] {
+            let logits: Vec<f32> = (0..count).map(|i| ((i * 37 % 101) as f32 - 50.0) / 4.0).collect();
+            let mut found = logits.clone();
+            softmax(&mut found);
+            let sum: f64 = logits.iter().map(|&l| f64::from(l).exp()).sum();
+            for (found, &logit) in found.iter().zip(&logits) {
+                let expected = f64::from(logit).exp() / sum;
+                assert!((f64::from(*found) / expected - 1.0).abs() < 1e-5, "{found} {expected}");
+            }
+        }
+        let mut extreme = [1000.0, -1000.0, 1000.0];
+        softmax(&mut extreme);
+        assert_eq!(extreme, [0.5, 0.0, 0.5]);
     }
 }
