@@ -34,6 +34,9 @@ const GATE: u64 = 3;
 const MEASURE: u64 = 4;
 const VALUES: u64 = 5;
 
+/// How much better the value may fit the games it learns from than held-out ones before that is worth a warning.
+const MEMORISES: f64 = 0.1;
+
 /// The time between two lines of `metrics.jsonl` about one generation's games.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
@@ -252,6 +255,14 @@ impl Run {
             metrics.training.value,
             metrics.positions as f64 / metrics.seconds.max(1e-9)
         ));
+        if let Some(gap) = metrics.validation.map(|held_out| held_out.value - metrics.training.value)
+            && gap > MEMORISES
+        {
+            eprintln!(
+                "warning: the value's loss is {gap:.2} higher on held-out games than on those it learns from; more games or a \
+                 smaller train.samples_per_position would teach more"
+            );
+        }
         learner.checkpoint(generation + 1)?.save(&target)?;
         let mut event = json!({"event": "train", "generation": generation, "network": generation + 1});
         merge(&mut event, &metrics);

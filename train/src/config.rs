@@ -84,8 +84,9 @@ pub enum Schedule {
 pub struct TrainConfig {
     /// Positions a step.
     pub batch_size: usize,
-    /// How often each position of the window is used in one session, on average.
-    pub epochs: f64,
+    /// How many samples are drawn from the window for each new position: how often a position is used in all, on average.
+    /// Above about 1 the value begins to remember games instead of judging positions.
+    pub samples_per_position: f64,
     /// Learning rate after the warm-up.
     pub learning_rate: f64,
     /// Learning rate of the table of pieces on squares, as a share of the others'. Below 1 a network leans more on what
@@ -111,10 +112,13 @@ pub struct TrainConfig {
     /// Whether positions are shown reflected left to right half of the time. No effect on variants with a piece that has no
     /// mirror image.
     pub reflect: bool,
-    /// How many of the newest generations are learnt from.
-    pub window_generations: u32,
-    /// How many positions are learnt from at most: old generations are left out first, whole shards at a time.
+    /// How many of the newest positions are learnt from, whole shards at a time, while there are no more than that (c).
     pub window_positions: usize,
+    /// The window grows with all positions played, N, to c · (1 + slope · ((N / c)^exponent − 1) / exponent): sublinear, so
+    /// that old games lose weight. The rule is of Wu, "Accelerating self-play learning in Go" (2019), appendix C.
+    pub window_exponent: f64,
+    /// See `window_exponent`. 0: the window stays as it is.
+    pub window_slope: f64,
     /// Share of the games that is held out for validation, 0 to 0.5.
     pub validation_share: f64,
     /// How many held-out positions are used at most.
@@ -127,7 +131,7 @@ impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
             batch_size: 512,
-            epochs: 1.0,
+            samples_per_position: 1.0,
             learning_rate: 1e-3,
             square_rate: 0.1,
             final_learning_rate: 1e-4,
@@ -139,8 +143,9 @@ impl Default for TrainConfig {
             value_weight: 1.0,
             search_share: 0.3,
             reflect: true,
-            window_generations: 20,
-            window_positions: 1_000_000,
+            window_positions: 250_000,
+            window_exponent: 0.75,
+            window_slope: 0.4,
             validation_share: 0.05,
             validation_positions: 8192,
             gradients: Gradients::Sparse,
@@ -158,7 +163,8 @@ impl TrainConfig {
         let not_negative = |x: f64| x >= 0.0 && x.is_finite();
         let batch = self.batch_size;
         check("train.batch_size", (1..=1 << 20).contains(&batch), "1 to 1048576", batch)?;
-        check("train.epochs", positive(self.epochs), "a positive number", self.epochs)?;
+        let samples = self.samples_per_position;
+        check("train.samples_per_position", positive(samples), "a positive number", samples)?;
         check("train.learning_rate", positive(self.learning_rate), "a positive number", self.learning_rate)?;
         let square = self.square_rate;
         check("train.square_rate", positive(square), "a positive number", square)?;
@@ -172,17 +178,28 @@ impl TrainConfig {
         check("train.value_weight", not_negative(value), "0 or a positive number", value)?;
         let share = self.search_share;
         check("train.search_share", (0.0..=1.0).contains(&share), "0 to 1", share)?;
-        let generations = self.window_generations;
-        check("train.window_generations", generations > 0, "a positive number", generations)?;
+        let (exponent, slope) = (self.window_exponent, self.window_slope);
+        check("train.window_exponent", positive(exponent) && exponent <= 1.0, "above 0 and at most 1", exponent)?;
+        check("train.window_slope", (0.0..=1.0).contains(&slope), "0 to 1", slope)?;
         let positions = self.window_positions;
         check("train.window_positions", positions > 0, "a positive number", positions)?;
         let held_out = self.validation_share;
         check("train.validation_share", (0.0..=0.5).contains(&held_out), "0 to 0.5", held_out)
     }
 
-    /// Steps of a session over `positions` positions, at least 1.
-    pub fn steps(&self, positions: usize) -> u64 {
-        (self.epochs * positions as f64 / self.batch_size as f64).ceil().max(1.0) as u64
+    /// Steps of a session after so many new positions, at least 1.
+    pub fn steps(&self, new: usize) -> u64 {
+        (self.samples_per_position * new as f64 / self.batch_size as f64).ceil().max(1.0) as u64
+    }
+
+    /// Positions in the window after so many have been played.
+    pub fn window(&self, played: usize) -> usize {
+        let (c, ratio) = (self.window_positions as f64, played as f64 / self.window_positions as f64);
+        if ratio <= 1.0 {
+            return self.window_positions;
+        }
+        let growth = (ratio.powf(self.window_exponent) - 1.0) / self.window_exponent;
+        (c * (1.0 + self.window_slope * growth)) as usize
     }
 
     /// The learning rate of a step.
@@ -229,6 +246,15 @@ mod tests {
         let config: TrainConfig = toml::from_str("search_share = 1.5").expect("well-formed");
         assert_eq!(config.validate().expect_err("above 1").key, "train.search_share");
         assert!(TrainConfig::default().validate().is_ok());
+    }
+
+    #[test]
+    fn the_window_grows_slower_than_the_games() {
+        let config = TrainConfig { window_positions: 250_000, ..TrainConfig::default() };
+        // By the formula: 250000 · (1 + 0.4 · (4^0.75 − 1) / 0.75), 4^0.75 = 2.828427.
+        assert_eq!([100_000, 250_000, 1_000_000].map(|played| config.window(played)), [250_000, 250_000, 493_790]);
+        let fixed = TrainConfig { window_slope: 0.0, ..config };
+        assert_eq!(fixed.window(10_000_000), 250_000);
     }
 
     #[test]

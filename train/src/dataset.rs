@@ -1,4 +1,4 @@
-//! The positions to learn from: a window over the newest generations of a run's shards, kept compactly in memory.
+//! The positions to learn from: a window over the newest of a run's shards, kept compactly in memory.
 //!
 //! A position stays as it is stored (bytes of the board, packed moves) and is encoded when a batch is made. Moves and
 //! policy are kept only where the policy is a target, after a full search. For chu shogi that is about 200 bytes a
@@ -25,6 +25,7 @@ use crate::threads::on_threads;
 #[derive(Debug, Default)]
 struct Rows {
     path: PathBuf,
+    generation: u32,
     boards: Vec<u8>,
     sides: Vec<u8>,
     states: Vec<[u8; 8]>,
@@ -58,11 +59,7 @@ pub struct Sample {
 pub struct Dataset {
     variant: Arc<Variant>,
     encoder: Encoder,
-    window_generations: u32,
-    window_positions: usize,
-    validation_share: f64,
-    validation_positions: usize,
-    search_share: f32,
+    config: TrainConfig,
     shards: Vec<Arc<Rows>>,
     training: Vec<RowId>,
     validation: Vec<RowId>,
@@ -74,19 +71,16 @@ impl Dataset {
         Dataset {
             variant: variant.clone(),
             encoder: Encoder::new(variant),
-            window_generations: config.window_generations,
-            window_positions: config.window_positions,
-            validation_share: config.validation_share,
-            validation_positions: config.validation_positions,
-            search_share: config.search_share as f32,
+            config: config.clone(),
             shards: Vec::new(),
             training: Vec::new(),
             validation: Vec::new(),
         }
     }
 
-    /// Moves the window to the generations up to `newest` (all, if `None`) under `positions`, the folder of a run with
-    /// one folder `gen-NNNNNN` a generation. Shards that are in memory already are not read again.
+    /// Moves the window to the newest shards of the generations up to `newest` (all, if `None`) under `positions`, the folder
+    /// of a run with one folder `gen-NNNNNN` a generation; [`TrainConfig::window`] says how many. Shards that are in
+    /// memory already are not read again.
     ///
     /// # Errors
     /// If a shard cannot be read, is of another variant or holds a position that does not fit it, or if there is nothing
@@ -95,26 +89,34 @@ impl Dataset {
         let mut generations = generations(positions)?;
         generations.retain(|&(generation, _)| newest.is_none_or(|newest| generation <= newest));
         let newest = generations.last().map_or(newest.unwrap_or(0), |&(generation, _)| generation);
-        let oldest = (newest + 1).saturating_sub(self.window_generations);
-        generations.retain(|&(generation, _)| generation >= oldest);
+        let oldest = generations.first().map_or(newest, |&(generation, _)| generation);
 
-        let mut window: Vec<Arc<Rows>> = Vec::new();
-        let mut count = 0;
-        'window: for (_, folder) in generations.iter().rev() {
-            for path in shards(folder)?.into_iter().rev() {
+        let mut all = Vec::new();
+        for (generation, folder) in &generations {
+            for path in shards(folder)? {
                 let rows = match self.shards.iter().find(|rows| rows.path == path) {
-                    Some(rows) => rows.clone(),
-                    None => Arc::new(self.read(&path)?),
+                    Some(rows) => rows.len(),
+                    None => ShardReader::open::<PositionRow>(&path)?.rows() as usize,
                 };
-                count += rows.len();
-                if count > self.window_positions && !window.is_empty() {
-                    break 'window;
-                }
-                window.push(rows);
+                all.push((*generation, path, rows));
             }
         }
+        let most = self.config.window(all.iter().map(|(_, _, rows)| rows).sum());
+        let mut window: Vec<Arc<Rows>> = Vec::new();
+        let mut count = 0;
+        for (generation, path, rows) in all.into_iter().rev() {
+            count += rows;
+            if count > most && !window.is_empty() {
+                break;
+            }
+            window.push(match self.shards.iter().find(|rows| rows.path == path) {
+                Some(rows) => rows.clone(),
+                None => Arc::new(self.read(&path, generation)?),
+            });
+        }
         window.reverse();
-        let held_out = |game: u64| derive_seed(&[HELD_OUT, game]) as f64 / 2f64.powi(64) < self.validation_share;
+        let share = self.config.validation_share;
+        let held_out = |game: u64| (derive_seed(&[HELD_OUT, game]) as f64) / 2f64.powi(64) < share;
         if !window.iter().any(|rows| rows.games.iter().any(|&game| !held_out(game))) {
             return Err(DatasetError::Empty { path: positions.to_path_buf(), oldest, newest });
         }
@@ -129,9 +131,10 @@ impl Dataset {
             }
         }
         // Evenly over the window.
-        if self.validation.len() > self.validation_positions {
+        let most = self.config.validation_positions;
+        if self.validation.len() > most {
             let all = std::mem::take(&mut self.validation);
-            let spread = (0..self.validation_positions).map(|i| all[i * all.len() / self.validation_positions]);
+            let spread = (0..most).map(|i| all[i * all.len() / most]);
             self.validation.extend(spread);
         }
         Ok(())
@@ -140,6 +143,12 @@ impl Dataset {
     /// Positions to train on.
     pub fn training(&self) -> &[RowId] {
         &self.training
+    }
+
+    /// How many of them are of this generation or a later one: new to a network of that number.
+    pub fn new_to(&self, generation: u32) -> usize {
+        let is_new = |row: &&RowId| self.shards[row.shard as usize].generation >= generation;
+        self.training.iter().filter(is_new).count()
     }
 
     /// Positions of the games that are held out.
@@ -165,12 +174,17 @@ impl Dataset {
         on_threads(threads, &mut work, |(samples, chunk)| {
             chunk.clear();
             for sample in *samples {
-                self.shards[sample.row.shard as usize].push(*sample, self.search_share, &self.encoder, chunk);
+                self.shards[sample.row.shard as usize].push(
+                    *sample,
+                    self.config.search_share as f32,
+                    &self.encoder,
+                    chunk,
+                );
             }
         });
     }
 
-    fn read(&self, path: &Path) -> Result<Rows, DatasetError> {
+    fn read(&self, path: &Path, generation: u32) -> Result<Rows, DatasetError> {
         let reader = ShardReader::open::<PositionRow>(path)?;
         let (expected, found) = (self.variant.fingerprint(), &reader.meta().fingerprint);
         if expected != found {
@@ -180,7 +194,7 @@ impl Dataset {
                 found: found.clone(),
             });
         }
-        let mut rows = Rows { path: path.to_path_buf(), ..Rows::default() };
+        let mut rows = Rows { path: path.to_path_buf(), generation, ..Rows::default() };
         for group in 0..reader.groups() {
             for row in reader.read_group::<PositionRow>(group)? {
                 rows.append(&row, &self.encoder)?;
@@ -357,7 +371,7 @@ mod tests {
         write("gen-000000/a.parquet", &rows[..10]);
         write("gen-000001/a.parquet", &rows[10..20]);
         write("gen-000001/b.parquet", &rows[20..30]);
-        let config = TrainConfig { window_generations: 2, validation_share: 0.0, ..TrainConfig::default() };
+        let config = TrainConfig { validation_share: 0.0, ..TrainConfig::default() };
         let mut data = Dataset::new(&sho, &config);
         let games = |data: &Dataset| -> Vec<u64> {
             data.training().iter().map(|id| data.shards[id.shard as usize].games[id.row as usize]).collect()
@@ -368,8 +382,9 @@ mod tests {
         data.update(folder.path(), Some(1)).expect("sound");
         assert_eq!(games(&data), (0..30).collect::<Vec<_>>());
         data.update(folder.path(), None).expect("sound");
-        assert_eq!(games(&data), (10..40).collect::<Vec<_>>(), "two generations");
-        data.window_positions = 25;
+        assert_eq!(games(&data), (0..40).collect::<Vec<_>>());
+        assert_eq!([0, 1, 2, 3].map(|generation| data.new_to(generation)), [40, 30, 10, 0]);
+        (data.config.window_positions, data.config.window_slope) = (25, 0.0);
         data.update(folder.path(), None).expect("sound");
         assert_eq!(games(&data), (20..40).collect::<Vec<_>>(), "whole shards, the newest first");
 

@@ -103,7 +103,7 @@ impl Learner {
         Ok(Checkpoint { network, optimizer: Some(self.method.state()?) })
     }
 
-    /// One session over a data set: [`TrainConfig::steps`] steps. `progress` is called after each of them and may stop
+    /// One session over a data set: [`TrainConfig::steps`] steps for the positions that are new to the network. `progress` is called after each of them and may stop
     /// the session. A function of the network, the data set, the configuration and the seed.
     pub fn train(
         &mut self,
@@ -112,7 +112,7 @@ impl Learner {
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Metrics {
         let started = Instant::now();
-        let steps = self.config.steps(data.training().len());
+        let steps = self.config.steps(data.new_to(self.description.generation));
         let reflect = self.config.reflect && data.encoder().can_reflect();
         let mut sampler = Sampler::new(data.training(), reflect, derive_seed(&[seed, self.description.steps]));
         let (mut samples, mut chunks) = (Vec::new(), Vec::new());
@@ -260,7 +260,8 @@ mod tests {
     #[test]
     fn learning_is_a_function_of_its_inputs() {
         let folder = tempfile::tempdir().expect("a folder");
-        let config = TrainConfig { batch_size: 64, epochs: 3.0, validation_share: 0.2, ..TrainConfig::default() };
+        let config =
+            TrainConfig { batch_size: 64, samples_per_position: 3.0, validation_share: 0.2, ..TrainConfig::default() };
         let data = data(folder.path(), &config);
         let learn = |threads, seed| {
             let mut learner = learner(&config, threads);

@@ -75,6 +75,24 @@ impl<R: Row> ShardWriter<R> {
     /// # Errors
     /// If the file system refuses.
     pub fn create(path: &Path, meta: &ShardMeta) -> Result<ShardWriter<R>, DataError> {
+        let level = ZstdLevel::try_new(3).expect("3 is a level of zstd");
+        ShardWriter::start(path, meta, Compression::ZSTD(level))
+    }
+
+    /// Writes a few rows to a file that is soon to be replaced by a shard: quickly, not compressed, and so that it outlives the
+    /// program but perhaps not a power cut.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub(crate) fn write_part(path: &Path, meta: &ShardMeta, rows: &[R]) -> Result<(), DataError> {
+        let mut writer = ShardWriter::start(path, meta, Compression::UNCOMPRESSED)?;
+        if !rows.is_empty() {
+            writer.write_group(rows)?;
+        }
+        writer.complete(false).map(drop)
+    }
+
+    fn start(path: &Path, meta: &ShardMeta, compression: Compression) -> Result<ShardWriter<R>, DataError> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(DataError::io(folder))?;
         }
@@ -83,7 +101,7 @@ impl<R: Row> ShardWriter<R> {
         let file = SerializedFileWriter::new(
             HashingWriter::new(file),
             R::KIND.columns(meta.squares()),
-            Arc::new(properties(R::KIND, meta)),
+            Arc::new(properties(R::KIND, meta, compression)),
         )
         .map_err(DataError::parquet(&aside))?;
         Ok(ShardWriter { path: path.to_owned(), aside, meta: meta.clone(), file: Some(file), rows: Vec::new() })
@@ -99,21 +117,27 @@ impl<R: Row> ShardWriter<R> {
         }
         self.rows.push(row);
         if self.rows.len() == GROUP + SMALLEST_GROUP {
-            self.write_group(GROUP)?;
+            self.write_first(GROUP)?;
         }
         Ok(())
     }
 
-    fn write_group(&mut self, rows: usize) -> Result<(), DataError> {
+    fn write_first(&mut self, count: usize) -> Result<(), DataError> {
+        let mut rows = std::mem::take(&mut self.rows);
+        let written = self.write_group(&rows[..count]);
+        rows.drain(..count);
+        self.rows = rows;
+        written
+    }
+
+    fn write_group(&mut self, rows: &[R]) -> Result<(), DataError> {
         let file = self.file.as_mut().expect("the file is there until the shard is complete");
         let write = |file: &mut SerializedFileWriter<HashingWriter<File>>| -> ParquetResult<()> {
             let mut group = file.next_row_group()?;
-            R::write_group(&self.rows[..rows], &self.meta, &mut group)?;
+            R::write_group(rows, &self.meta, &mut group)?;
             group.close().map(|_| ())
         };
-        write(file).map_err(DataError::parquet(&self.aside))?;
-        self.rows.drain(..rows);
-        Ok(())
+        write(file).map_err(DataError::parquet(&self.aside))
     }
 
     /// Completes the shard and puts it at its path, durably. Returns its checksum.
@@ -124,14 +148,9 @@ impl<R: Row> ShardWriter<R> {
         self.complete(true)
     }
 
-    /// Completes the shard and puts it at its path, where it outlives the program but perhaps not a power cut.
-    pub(crate) fn finish_unsynced(self) -> Result<Checksum, DataError> {
-        self.complete(false)
-    }
-
     fn complete(mut self, durable: bool) -> Result<Checksum, DataError> {
         if !self.rows.is_empty() {
-            self.write_group(self.rows.len())?;
+            self.write_first(self.rows.len())?;
         }
         let file = self.file.take().expect("the file is there until here");
         let finish = || {
@@ -181,10 +200,9 @@ pub(crate) fn sync_folder(path: &Path) -> Result<(), DataError> {
     Ok(())
 }
 
-fn properties(kind: ShardKind, meta: &ShardMeta) -> WriterProperties {
-    let level = ZstdLevel::try_new(3).expect("3 is a level of zstd");
+fn properties(kind: ShardKind, meta: &ShardMeta, compression: Compression) -> WriterProperties {
     let mut builder = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
+        .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_key_value_metadata(Some(meta.to_key_values(kind)));
     if kind == ShardKind::Positions {

@@ -252,8 +252,12 @@ impl Store {
         let shard = self.pending.iter().position(|shard| shard.games.contains(&number));
         let shard = shard.expect("only missing games are played");
         if self.pending[shard].missing() > 1 {
-            write_rows(&self.part(ShardKind::Positions, number), &self.meta, record.positions.iter().cloned(), false)?;
-            write_rows(&self.part(ShardKind::Games, number), &self.meta, [record.game.clone()], false)?;
+            ShardWriter::write_part(&self.part(ShardKind::Positions, number), &self.meta, &record.positions)?;
+            ShardWriter::write_part(
+                &self.part(ShardKind::Games, number),
+                &self.meta,
+                std::slice::from_ref(&record.game),
+            )?;
         }
         self.put(shard, number, record);
         if self.pending[shard].missing() == 0 {
@@ -274,8 +278,8 @@ impl Store {
         }
         let folders = [&self.games_folder, &self.positions_folder];
         let positions = positions.into_iter().flatten();
-        let of_positions = write_rows(&self.positions_folder.join(&name), &self.meta, positions, true)?;
-        let of_games = write_rows(&self.games_folder.join(&name), &self.meta, rows, true)?;
+        let of_positions = write_rows(&self.positions_folder.join(&name), &self.meta, positions)?;
+        let of_games = write_rows(&self.games_folder.join(&name), &self.meta, rows)?;
         for ((folder, checksums), checksum) in
             folders.into_iter().zip(&mut self.checksums).zip([of_games, of_positions])
         {
@@ -291,15 +295,10 @@ impl Store {
     }
 }
 
-fn write_rows<R: Row>(
-    path: &Path,
-    meta: &ShardMeta,
-    rows: impl IntoIterator<Item = R>,
-    durable: bool,
-) -> Result<Checksum, DataError> {
+fn write_rows<R: Row>(path: &Path, meta: &ShardMeta, rows: impl IntoIterator<Item = R>) -> Result<Checksum, DataError> {
     let mut writer = ShardWriter::create(path, meta)?;
     for row in rows {
         writer.push(row)?;
     }
-    if durable { writer.finish() } else { writer.finish_unsynced() }
+    writer.finish()
 }
