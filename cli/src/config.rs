@@ -26,7 +26,7 @@ pub(crate) struct RunConfig {
     pub(crate) train: TrainConfig,
     #[serde(default)]
     pub(crate) gate: GateConfig,
-    /// The match of each network against the random player.
+    /// The matches of each network against the random and the greedy player.
     #[serde(default)]
     pub(crate) measure: MatchConfig,
     #[serde(default)]

@@ -17,7 +17,7 @@ use eval::matches::{Contestants, MatchConfig, MatchResult, play_match};
 use eval::measure::{Measured, by_outcome};
 use eval::reference::ReferenceTable;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
-use selfplay::{Evaluator, Generation, Method, Player, Progress, Uniform, derive_seed, generate};
+use selfplay::{Evaluator, Generation, MaterialValues, Method, Player, Progress, Uniform, derive_seed, generate};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use train::{Checkpoint, Dataset, Device, Learner, Network};
@@ -311,21 +311,25 @@ impl Run {
         Ok(if accepted { network } else { best })
     }
 
-    /// The match of a network against the random player.
+    /// The matches of a network against the benchmarks, which stay the same: the random and the greedy player.
     fn measure(&self, network: u32) -> anyhow::Result<()> {
-        let path = self.folder.join("matches").join(format!("random-{network:06}.json"));
-        if path.exists() {
-            return Ok(());
+        let material = Player::Material(MaterialValues::from_mobility(&self.variant));
+        for (benchmark, opponent) in [("random", &Player::Random), ("material", &material)] {
+            let path = self.folder.join("matches").join(format!("{benchmark}-{network:06}.json"));
+            if path.exists() {
+                continue;
+            }
+            let player = self.net(network, &self.config.measure)?;
+            let name = format!("net:{network:06}");
+            let contestants = Contestants { first: (&name, &player), second: (benchmark, opponent) };
+            let what = format!("network {network} against {benchmark}");
+            let result = self.match_of(&what, &contestants, &self.config.measure, self.seed(MEASURE, network))?;
+            write_json(&path, &result)?;
+            let mut event = json!({"event": "measure", "network": network});
+            merge(&mut event, &result);
+            log_event(&self.folder, &event)?;
         }
-        let player = self.net(network, &self.config.measure)?;
-        let name = format!("net:{network:06}");
-        let contestants = Contestants { first: (&name, &player), second: ("random", &Player::Random) };
-        let what = format!("network {network} against random");
-        let result = self.match_of(&what, &contestants, &self.config.measure, self.seed(MEASURE, network))?;
-        write_json(&path, &result)?;
-        let mut event = json!({"event": "measure", "network": network});
-        merge(&mut event, &result);
-        log_event(&self.folder, &event)
+        Ok(())
     }
 
     fn net(&self, network: u32, config: &MatchConfig) -> anyhow::Result<Player> {
@@ -348,9 +352,11 @@ impl Run {
         read_json(&self.folder.join("values").join("outcome.json"))
     }
 
-    /// The last network's match against the random player.
-    pub(crate) fn last_measure(&self) -> anyhow::Result<Option<MatchResult>> {
-        read_json(&self.folder.join("matches").join(format!("random-{:06}.json", self.config.run.generations)))
+    /// The last network's matches against the benchmarks.
+    pub(crate) fn last_measures(&self) -> anyhow::Result<Vec<MatchResult>> {
+        let file = |benchmark| format!("{benchmark}-{:06}.json", self.config.run.generations);
+        let results = ["random", "material"].map(|name| read_json(&self.folder.join("matches").join(file(name))));
+        Ok(results.into_iter().collect::<anyhow::Result<Vec<Option<_>>>>()?.into_iter().flatten().collect())
     }
 
     /// Piece values from all games of the run.

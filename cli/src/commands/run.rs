@@ -39,7 +39,7 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<()> {
     if let Some(values) = run.measured()? {
         println!("{}\n", super::values::text(&values));
     }
-    if let Some(result) = run.last_measure()? {
+    for result in run.last_measures()? {
         println!("{}\n", super::match_::text(&result));
     }
     println!("report: {}", report.display());

@@ -1,7 +1,8 @@
 //! The results of a run in sentences.
 
 use super::numbers::{count, counted, elo, percent, percent_interval, significant};
-use super::{GamesReport, RunReport, Strength, ValuesReport};
+use super::strength::BENCHMARKS;
+use super::{GamesReport, RunReport, ScoredMatch, Strength, ValuesReport};
 use crate::interval::Interval;
 use crate::values::Unit;
 
@@ -16,15 +17,18 @@ pub(super) fn sentences(report: &RunReport) -> Vec<String> {
 
 fn of_strength(strength: &Strength) -> Option<String> {
     let last = strength.last()?;
-    let random = last.random.as_ref().map(|random| {
-        format!(
-            "scores {}\u{a0}% against a player who moves at random (95\u{a0}% interval {} to {}, {})",
-            percent(random.score_interval.value),
-            percent(random.score_interval.low),
-            percent(random.score_interval.high),
-            counted(random.result.games, "game")
-        )
-    });
+    let against = |scored: &Option<ScoredMatch>, whom: &str| {
+        let scored = scored.as_ref()?;
+        Some(format!(
+            "scores {}\u{a0}% against {whom} (95\u{a0}% interval {} to {}, {})",
+            percent(scored.score_interval.value),
+            percent(scored.score_interval.low),
+            percent(scored.score_interval.high),
+            counted(scored.result.games, "game")
+        ))
+    };
+    let [random, material] =
+        [(&last.random, 0), (&last.material, 1)].map(|(scored, at)| against(scored, BENCHMARKS[at].1));
     let over_first = last.elo_over_first.filter(|_| last.network != strength.first).map(|over| {
         format!(
             "stands {} Elo {} network {}{} ({} to {}, all {} of the run’s matches rated together)",
@@ -37,7 +41,7 @@ fn of_strength(strength: &Strength) -> Option<String> {
             counted(strength.games, "game")
         )
     });
-    let said: Vec<String> = [random, over_first].into_iter().flatten().collect();
+    let said: Vec<String> = [random, material, over_first].into_iter().flatten().collect();
     if said.is_empty() {
         return None;
     }

@@ -43,6 +43,7 @@ pub use games::{Ending, GamesReport, GenerationGames, LengthBin, Plies};
 pub use learning::{Learning, Losses, SelfplayRate, Training};
 pub use pieces::{PieceRow, ValuesReport};
 pub use replay::ShownGame;
+use strength::BENCHMARKS;
 pub use strength::{Gate, NetworkStrength, ScoredMatch, Strength};
 pub use variant::VariantInfo;
 
@@ -80,14 +81,14 @@ pub struct RunReport {
 pub fn load(run: &Path) -> Result<RunReport, ReportError> {
     fs::read_dir(run).map_err(ReportError::io(run))?;
     let config = read_text(&run.join("run.toml"))?;
-    let (gates, random) = read_matches(&run.join("matches"))?;
+    let (gates, benchmarks) = read_matches(&run.join("matches"))?;
     let measured: Option<Measured> = read_json(&run.join("values").join("outcome.json"))?;
     let folders: Vec<PathBuf> =
         ["games", "positions"].iter().map(|name| run.join(name)).filter(|folder| folder.is_dir()).collect();
     let shards: Vec<_> = find_shards(&folders)?.into_iter().filter(|shard| shard.games.exists()).collect();
     let games = GamesReport::read(&shards)?;
 
-    let results = || random.iter().map(|(_, result)| result).chain(gates.iter().map(|gate| &gate.result));
+    let results = || benchmarks.iter().flatten().map(|(_, result)| result).chain(gates.iter().map(|gate| &gate.result));
     let name = games
         .as_ref()
         .map(|games| (games.variant.clone(), games.ruleset.clone()))
@@ -102,7 +103,7 @@ pub fn load(run: &Path) -> Result<RunReport, ReportError> {
         headline: Vec::new(),
         variant: name.map(|(name, ruleset)| VariantInfo::new(name, ruleset, rules.as_deref())),
         config,
-        strength: Strength::of(random, gates),
+        strength: Strength::of(benchmarks, gates),
         learning: Learning::read(&run.join("metrics.jsonl"))?,
         games,
         values: measured.map(|measured| ValuesReport::new(measured, rules.as_deref())),
@@ -157,8 +158,8 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, ReportError>
     text.map(|text| serde_json::from_str(&text)).transpose().map_err(ReportError::json(path))
 }
 
-/// Gate matches and matches against the random player (with the network's number), by network.
-type Matches = (Vec<Gate>, Vec<(u32, MatchResult)>);
+/// Gate matches, and matches against each of the benchmarks with the network's number, by network.
+type Matches = (Vec<Gate>, [Vec<(u32, MatchResult)>; 2]);
 
 fn read_matches(folder: &Path) -> Result<Matches, ReportError> {
     let mut matches: Matches = Default::default();
@@ -176,11 +177,14 @@ fn read_matches(folder: &Path) -> Result<Matches, ReportError> {
         };
         match kind.as_str() {
             "gate" => matches.0.extend(read_json::<Gate>(&path)?),
-            "random" => matches.1.extend(read_json::<MatchResult>(&path)?.map(|result| (number, result))),
-            _ => {}
+            _ => {
+                if let Some(at) = BENCHMARKS.iter().position(|(name, _)| *name == kind) {
+                    matches.1[at].extend(read_json::<MatchResult>(&path)?.map(|result| (number, result)));
+                }
+            }
         }
     }
     matches.0.sort_by_key(|gate| gate.network);
-    matches.1.sort_by_key(|(network, _)| *network);
+    matches.1.iter_mut().for_each(|results| results.sort_by_key(|(network, _)| *network));
     Ok(matches)
 }

@@ -8,26 +8,37 @@ use super::markup::Markup;
 use super::numbers::{count, counted, share, significant, words};
 use super::page::{figure, note, paragraph};
 use super::plots::{self, Axes, Line, Point};
-use super::{GamesReport, Learning, Strength, Training, ValuesReport, tables, value_plots};
+use super::{
+    GamesReport, Learning, NetworkStrength, ScoredMatch, Strength, Training, ValuesReport, tables, value_plots,
+};
 use crate::values::{Method, Unit};
 
 /// How strong the networks are.
 pub(super) fn strength(m: &mut Markup, strength: &Strength) {
-    let random = strength.networks.iter().filter_map(|network| {
-        let score = network.random.as_ref()?.score_interval;
-        let percent = [score.value, score.low, score.high].map(|x| 100.0 * x);
-        Some(Point { x: network.network, y: percent[0], interval: Some([percent[1], percent[2]]) })
-    });
+    let scores = |of: fn(&NetworkStrength) -> &Option<ScoredMatch>| {
+        let point = |network: &NetworkStrength| {
+            let score = of(network).as_ref()?.score_interval;
+            let percent = [score.value, score.low, score.high].map(|x| 100.0 * x);
+            Some(Point { x: network.network, y: percent[0], interval: Some([percent[1], percent[2]]) })
+        };
+        strength.networks.iter().filter_map(point).collect::<Vec<_>>()
+    };
     let over_first = strength.networks.iter().filter_map(|network| {
         let over = network.elo_over_first?;
         let interval = (network.network != strength.first).then_some([over.low, over.high]);
         Some(Point { x: network.network, y: over.value, interval })
     });
     m.element("div", &[("class", &"pair")], |m| {
-        let line = Line { class: "one", name: "score against random", points: random.collect() };
-        if !line.points.is_empty() {
-            figure(m, "Score against a player who moves at random", "Bars are 95\u{a0}% intervals.", &[], |m| {
-                plots::lines(m, &Axes { x: "network", y: "score, %", ends: Some([0.0, 100.0]) }, &[line]);
+        let lines = [
+            Line { class: "one", name: "at random", points: scores(|network| &network.random) },
+            Line { class: "two", name: "what it can", points: scores(|network| &network.material) },
+        ];
+        let lines: Vec<Line> = lines.into_iter().filter(|line| !line.points.is_empty()).collect();
+        if !lines.is_empty() {
+            let title = "Score against a player who moves at random, and one who takes what it can";
+            let key: Vec<(&str, &str)> = lines.iter().map(|line| (line.class, line.name)).collect();
+            figure(m, title, "Bars are 95\u{a0}% intervals.", &key, |m| {
+                plots::lines(m, &Axes { x: "network", y: "score, %", ends: Some([0.0, 100.0]) }, &lines);
             });
         }
         let line = Line { class: "one", name: "Elo above the first network", points: over_first.collect() };

@@ -41,6 +41,10 @@ impl ScoredMatch {
     }
 }
 
+/// Players that all networks are matched against: the beginning of the file's name, and what to call the player.
+pub(super) const BENCHMARKS: [(&str, &str); 2] =
+    [("random", "a player who moves at random"), ("material", "a player who takes what it can")];
+
 /// What is known about one network.
 #[derive(Clone, Debug, Serialize)]
 pub struct NetworkStrength {
@@ -48,6 +52,8 @@ pub struct NetworkStrength {
     pub network: u32,
     /// Its match against the player who moves at random.
     pub random: Option<ScoredMatch>,
+    /// Its match against the player who takes the most material in one ply.
+    pub material: Option<ScoredMatch>,
     /// The network it had to beat.
     pub gate_against: Option<u32>,
     /// Whether it did.
@@ -78,15 +84,15 @@ pub struct Strength {
 
 impl Strength {
     /// `None` without any match.
-    pub(super) fn of(random: Vec<(u32, MatchResult)>, gates: Vec<Gate>) -> Option<Strength> {
-        let mut numbers: Vec<u32> = random.iter().map(|(network, _)| *network).collect();
+    pub(super) fn of(benchmarks: [Vec<(u32, MatchResult)>; 2], gates: Vec<Gate>) -> Option<Strength> {
+        let mut numbers: Vec<u32> = benchmarks.iter().flatten().map(|(network, _)| *network).collect();
         numbers.extend(gates.iter().flat_map(|gate| [gate.network, gate.against]));
         numbers.sort_unstable();
         numbers.dedup();
         let first = *numbers.first()?;
-        let games = random.iter().map(|(_, result)| result).chain(gates.iter().map(|gate| &gate.result));
+        let games = benchmarks.iter().flatten().map(|(_, result)| result).chain(gates.iter().map(|gate| &gate.result));
         let games = games.map(|result| result.games).sum();
-        let rated = rate(&numbers, &random, &gates);
+        let rated = rate(&numbers, &benchmarks, &gates);
         let playing = gates.last().map(|gate| if gate.accepted { gate.network } else { gate.against });
         let mut networks: Vec<NetworkStrength> = numbers
             .iter()
@@ -94,6 +100,7 @@ impl Strength {
             .map(|(index, &network)| NetworkStrength {
                 network,
                 random: None,
+                material: None,
                 gate_against: None,
                 gate_accepted: None,
                 gate: None,
@@ -106,8 +113,12 @@ impl Strength {
             })
             .collect();
         let at = |network: u32| numbers.binary_search(&network).expect("every network of a match is listed");
+        let [random, material] = benchmarks;
         for (network, result) in random {
             networks[at(network)].random = Some(ScoredMatch::new(result));
+        }
+        for (network, result) in material {
+            networks[at(network)].material = Some(ScoredMatch::new(result));
         }
         for gate in gates {
             let network = &mut networks[at(gate.network)];
@@ -131,18 +142,21 @@ impl Strength {
     }
 }
 
-/// Ratings from all matches together: networks by their index in `numbers`, then the random player.
+/// Ratings from all matches together: networks by their index in `numbers`, then the benchmarks.
 ///
 /// A match has both colours evenly and does not tell which games had which. So it goes in from both sides, which leaves
 /// nothing for an advantage of the first move, and counts every game twice.
-fn rate(numbers: &[u32], random: &[(u32, MatchResult)], gates: &[Gate]) -> Result<Pool, String> {
+fn rate(numbers: &[u32], benchmarks: &[Vec<(u32, MatchResult)>; 2], gates: &[Gate]) -> Result<Pool, String> {
     if gates.is_empty() {
         return Err("no match between networks".to_owned());
     }
     let at = |network: u32| numbers.binary_search(&network).expect("every network of a match is listed");
-    let against_random = random.iter().map(|(network, result)| (at(*network), numbers.len(), result));
+    let played = benchmarks.iter().filter(|results| !results.is_empty());
+    let against_benchmarks = played.clone().enumerate().flat_map(|(benchmark, results)| {
+        results.iter().map(move |(network, result)| (at(*network), numbers.len() + benchmark, result))
+    });
     let against_each_other = gates.iter().map(|gate| (at(gate.network), at(gate.against), &gate.result));
-    let encounters: Vec<Encounter> = against_random
+    let encounters: Vec<Encounter> = against_benchmarks
         .chain(against_each_other)
         .flat_map(|(first, second, result)| {
             let (wins, draws, losses) = (result.wins, result.draws, result.losses);
@@ -152,6 +166,6 @@ fn rate(numbers: &[u32], random: &[(u32, MatchResult)], gates: &[Gate]) -> Resul
             ]
         })
         .collect();
-    let players = numbers.len() + usize::from(!random.is_empty());
+    let players = numbers.len() + played.count();
     Pool::fit(players, &encounters).map_err(|error| error.to_string())
 }
