@@ -85,7 +85,7 @@ pub struct TrainConfig {
     /// Positions a step.
     pub batch_size: usize,
     /// How many samples are drawn from the window for each new position: how often a position is used in all, on average.
-    /// Above about 1 the value begins to remember games instead of judging positions.
+    /// All positions of a game share its outcome, so that with 1 the value already learns games by heart.
     pub samples_per_position: f64,
     /// Learning rate after the warm-up.
     pub learning_rate: f64,
@@ -131,7 +131,7 @@ impl Default for TrainConfig {
     fn default() -> Self {
         TrainConfig {
             batch_size: 512,
-            samples_per_position: 1.0,
+            samples_per_position: 0.3,
             learning_rate: 1e-3,
             square_rate: 0.1,
             final_learning_rate: 1e-4,
