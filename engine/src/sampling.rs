@@ -47,20 +47,30 @@ impl MoveSampler {
 
     fn number_slots(&mut self, position: &Position) {
         let us = position.side_to_move();
-        let enemy = position.set(!us, Set::Occupied);
         let special = position.set(us, Set::Special);
-        let slots =
-            |square: Square| u32::from(position.variant.slots(position.state.board[square.index()], square).all);
+        let (slots, squares) = (position.variant.slots.as_slice(), position.variant.squares());
+        let slots = |square: Square| {
+            let code = position.state.board[square.index()] as usize;
+            u32::from(slots[code * squares + square.index()].all)
+        };
         self.pieces.clear();
         let mut all = 0;
-        position.set(us, Set::Occupied).without(special).for_each(|square| {
-            all += slots(square);
-            self.pieces.push((all, square));
-        });
-        special.for_each(|square| {
-            all += slots(square) + WAYS * position.variant.neighbours[square.index()].and(enemy).count() as u32;
-            self.pieces.push((all, square));
-        });
+        for (i, mut word) in position.set(us, Set::Occupied).without(special).0.into_iter().enumerate() {
+            // So many pieces are written without a look at the capacity for each.
+            self.pieces.extend((0..word.count_ones()).map(|_| {
+                let square = Square::new(i * 64 + word.trailing_zeros() as usize);
+                word &= word - 1;
+                all += slots(square);
+                (all, square)
+            }));
+        }
+        if !special.is_empty() {
+            let enemy = position.set(!us, Set::Occupied);
+            special.for_each(|square| {
+                all += slots(square) + WAYS * position.variant.neighbours[square.index()].and(enemy).count() as u32;
+                self.pieces.push((all, square));
+            });
+        }
     }
 
     fn try_slot(&mut self, position: &Position, draw: &mut impl FnMut(usize) -> usize) -> Option<Move> {
