@@ -74,6 +74,8 @@ impl Run {
         stop: Arc<AtomicBool>,
     ) -> anyhow::Result<Run> {
         let variant = config.variant()?;
+        // Before anything is written.
+        config.selfplay.openings(&variant)?;
         let path = folder.join("run.toml");
         let text = toml::to_string(&config).context("the configuration cannot be written as TOML")?;
         let there = path.exists();
