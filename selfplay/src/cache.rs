@@ -3,14 +3,15 @@
 use engine::Game;
 
 use crate::data::State;
-use crate::evaluator::{Evaluation, Query};
+use crate::evaluator::Evaluation;
 use crate::seed;
 
 /// Judgements of one thread's evaluators, the oldest forgotten first. Games are the same with it and without it: a
 /// judgement is a function of what the key is made of, and is looked up by all 64 bits of it.
 ///
-/// The key is board, side, ban square, occurrences, plies since the last capture and ply: all of a game that an evaluator
-/// may look at. So positions reached by another order of moves share a judgement, and so does the next search of a game.
+/// The key is board, side, reserve, ban square, occurrences, plies since the last capture and ply: all of a game that an
+/// evaluator may look at. So positions reached by another order of moves share a judgement, and so does the next search of
+/// a game. The hash of a position alone would not do: where repetition goes by type it takes kinds that move alike for one.
 pub(crate) struct Cache {
     /// Direct-mapped: a key has one place.
     entries: Vec<Entry>,
@@ -44,9 +45,13 @@ impl Cache {
 
     /// The key of a position for evaluator number `evaluator`.
     pub(crate) fn key(evaluator: usize, game: &Game) -> u64 {
-        let state = u64::from_le_bytes(State::of(game).to_bytes());
+        let (position, state) = (game.position(), u64::from_le_bytes(State::of(game).to_bytes()));
+        let (eights, rest) = position.codes().as_chunks::<8>();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        let board = eights.iter().chain([&last]).fold(0, |hash, codes| seed::mix(hash ^ u64::from_le_bytes(*codes)));
         // 0 is the key of empty entries.
-        seed::derive(&[evaluator as u64, game.position().hash(), state]).max(1)
+        seed::derive(&[evaluator as u64, position.hash(), board, state]).max(1)
     }
 
     fn place(&self, key: u64) -> usize {
@@ -87,14 +92,29 @@ impl Cache {
     }
 }
 
-/// The key of what a query asks.
-pub(crate) fn key_of(evaluator: usize, query: &Query<'_>) -> u64 {
-    Cache::key(evaluator, query.game)
-}
-
 #[cfg(test)]
 mod tests {
+    use engine::{Kind, Position, Variant};
+
     use super::*;
+
+    /// Two boards of dai dai that are one for repetition: a piece of each of two kinds that move alike.
+    #[test]
+    fn kinds_that_move_alike_have_keys_of_their_own() {
+        let variant = Variant::load("daidai", None).expect("built in");
+        let alike = |a: &Kind, b: &Kind| a.id < b.id && a.moves_as == b.moves_as && a.promotes_to == b.promotes_to;
+        let kinds = variant.kinds();
+        let pair = kinds.iter().flat_map(|a| kinds.iter().map(move |b| (a, b))).find(|(a, b)| alike(a, b));
+        let (a, b) = pair.expect("the ruleset counts repetition by type because there are such kinds");
+        let game = |kind: &Kind| {
+            let ranks = "17/".repeat(14);
+            let sfen = format!("8k8/17/{ranks}8K7{} b - 1", kind.sfen());
+            Game::new(Position::from_sfen(&variant, &sfen).expect("sound"))
+        };
+        assert_eq!(game(a).position().hash(), game(b).position().hash());
+        assert_ne!(Cache::key(0, &game(a)), Cache::key(0, &game(b)));
+        assert_ne!(Cache::key(0, &game(a)), Cache::key(1, &game(a)));
+    }
 
     #[test]
     fn what_was_put_comes_back_until_it_is_forgotten() {

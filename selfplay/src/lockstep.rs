@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::cache::{Cache, key_of};
+use crate::cache::Cache;
 use crate::evaluator::{Evaluation, Evaluator, Query};
 
 /// A game that alternates between its own work and waiting for a judgement.
@@ -90,9 +90,9 @@ fn run_table<S: Session>(
             }
             match session.advance() {
                 Some(number) => {
-                    let key = cache.as_ref().map_or(0, |_| key_of(number, &session.leaf()));
-                    let moves = session.leaf().moves.len();
-                    if cache.as_ref().is_some_and(|cache| cache.get(key, moves, &mut known)) {
+                    let leaf = session.leaf();
+                    let key = cache.as_ref().map_or(0, |_| Cache::key(number, leaf.game));
+                    if cache.as_ref().is_some_and(|cache| cache.get(key, leaf.moves.len(), &mut known)) {
                         tables.work.cached.fetch_add(1, Ordering::Relaxed);
                         session.backup(&known);
                     } else {

@@ -171,6 +171,7 @@ impl Search {
             && self.config == *config
             && game.ply() > before
             && game.start().hash() == self.game.start().hash()
+            && game.start().codes() == self.game.start().codes()
             && self.game.moves().eq(game.moves().take(before));
         if !goes_on {
             return NONE;
