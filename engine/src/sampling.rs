@@ -8,9 +8,10 @@ use crate::variant::Rays;
 
 /// Draws legal moves, each with the same probability, several times as fast as listing them.
 ///
-/// Every piece has a number of slots that depends on its kind and square only, and each of its moves belongs to one slot:
-/// a slide of so many steps in one direction, of which where there is a choice the promotion has another; a piece with powers of several steps has as many slots as
-/// it can ever have moves. A slot is drawn evenly; if its move is not there, another one is.
+/// Every piece has a number of slots, and each of its moves belongs to one. An ordinary piece has a slot for each slide that it
+/// could make on an empty board, of so many steps in one direction, and where some of its moves have a choice to promote a
+/// second one for each. A piece with powers of several steps has as many slots as it can ever have moves. A slot is drawn
+/// evenly; if it has no move now, another is drawn, which leaves all moves alike.
 #[derive(Clone, Debug, Default)]
 pub struct MoveSampler {
     /// The mover's pieces, each with the number of slots up to its own.

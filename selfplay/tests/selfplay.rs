@@ -59,9 +59,17 @@ impl Setting {
     /// Stops after so many judgements.
     fn run_for(&self, run: &Path, judgements: usize) -> Result<Progress, GenerateError> {
         let stop = AtomicBool::new(false);
+        self.play(&Stopping { left: AtomicUsize::new(judgements), stop: &stop }, run, &stop)
+    }
+
+    fn run_with(&self, evaluator: &dyn Evaluator, run: &Path) -> Progress {
+        self.play(evaluator, run, &AtomicBool::new(false)).expect("plays")
+    }
+
+    fn play(&self, evaluator: &dyn Evaluator, run: &Path, stop: &AtomicBool) -> Result<Progress, GenerateError> {
         let generation = Generation {
             variant: &self.variant,
-            evaluator: &Stopping { left: AtomicUsize::new(judgements), stop: &stop },
+            evaluator,
             config: &self.config,
             search: &self.search,
             run_seed: self.seed,
@@ -69,7 +77,7 @@ impl Setting {
             games: 0..self.config.games,
             threads: self.threads,
         };
-        generate(&generation, run, &mut |_| (), &stop)
+        generate(&generation, run, &mut |_| (), stop)
     }
 }
 
@@ -271,22 +279,6 @@ impl Evaluator for BlackWins {
 
     fn id(&self) -> &str {
         "black wins"
-    }
-}
-
-impl Setting {
-    fn run_with(&self, evaluator: &dyn Evaluator, run: &Path) -> Progress {
-        let generation = Generation {
-            variant: &self.variant,
-            evaluator,
-            config: &self.config,
-            search: &self.search,
-            run_seed: self.seed,
-            number: 3,
-            games: 0..self.config.games,
-            threads: self.threads,
-        };
-        generate(&generation, run, &mut |_| (), &AtomicBool::new(false)).expect("plays")
     }
 }
 

@@ -5,10 +5,12 @@
 //! the piece behind stops at the piece in front: the sets of reached squares are disjoint, and counting moves is
 //! counting bits. Pieces with powers of several steps (lion, line lion, hook) are special and move one by one.
 //!
-//! Promotion choices and lion trading need a look at single moves. They can matter only where a rider's pieces stand
-//! in the zone, reach it, or reach a lion; everywhere else the whole set is taken.
+//! Promotions are further sets of moves: of pieces that can promote, to squares where they may. Single moves are looked at
+//! only where they take a lion or end where a promotion may be forced.
 
-use crate::attacks::hook_targets;
+mod sink;
+mod special;
+
 use crate::bitboard::{Bits, MAX_WORDS, for_each_bit};
 use crate::geometry::{Color, Square};
 use crate::lanes::{Quad, Team};
@@ -16,123 +18,8 @@ use crate::moves::Move;
 use crate::piece::PieceKind;
 use crate::position::{Position, Set, State};
 use crate::rules::{Drops, MustAnswerCheck, Promotion};
-use crate::variant::{Powers, Variant};
-
-/// Takes generated moves.
-trait Sink {
-    /// Whether only the number of moves matters. A capture that must promote is one move too.
-    const COUNTS: bool;
-
-    fn one(&mut self, mv: Move);
-
-    /// So many moves more; only if `COUNTS`.
-    fn add(&mut self, number: usize);
-
-    /// Plain moves that end on the squares of word `i` of a set and started `back` squares before, or promotions; only if
-    /// not `COUNTS`.
-    #[inline(always)]
-    fn many(&mut self, i: usize, word: u64, back: i32, promote: bool) {
-        for_each_bit(i, word, |to| {
-            let mv = Move::plain(to.shifted(-back), to);
-            self.one(if promote { mv.promoting() } else { mv });
-        });
-    }
-
-    /// Plain moves from one square to `targets`.
-    #[inline(always)]
-    fn fan<const W: usize>(&mut self, from: Square, targets: Bits<W>) {
-        if Self::COUNTS {
-            self.add(targets.count());
-        } else {
-            targets.for_each(|to| self.one(Move::plain(from, to)));
-        }
-    }
-
-    /// Whether no further move is of interest.
-    #[inline(always)]
-    fn is_full(&self) -> bool {
-        false
-    }
-}
-
-struct Counter(usize);
-
-impl Sink for Counter {
-    const COUNTS: bool = true;
-
-    #[inline(always)]
-    fn one(&mut self, _: Move) {
-        self.0 += 1;
-    }
-
-    #[inline(always)]
-    fn add(&mut self, number: usize) {
-        self.0 += number;
-    }
-}
-
-impl Sink for Vec<Move> {
-    const COUNTS: bool = false;
-
-    #[inline(always)]
-    fn one(&mut self, mv: Move) {
-        self.push(mv);
-    }
-
-    fn add(&mut self, _: usize) {}
-
-    #[inline(always)]
-    fn many(&mut self, i: usize, mut word: u64, back: i32, promote: bool) {
-        // So many moves are written without a look at the capacity for each.
-        self.extend((0..word.count_ones()).map(|_| {
-            let to = Square::new(i * 64 + word.trailing_zeros() as usize);
-            word &= word - 1;
-            let mv = Move::plain(to.shifted(-back), to);
-            if promote { mv.promoting() } else { mv }
-        }));
-    }
-}
-
-/// Looks for a move that is wanted.
-struct Finder<F> {
-    wanted: F,
-    found: Option<Move>,
-}
-
-impl<F: FnMut(Move) -> bool> Sink for Finder<F> {
-    const COUNTS: bool = false;
-
-    fn one(&mut self, mv: Move) {
-        if self.found.is_none() && (self.wanted)(mv) {
-            self.found = Some(mv);
-        }
-    }
-
-    fn add(&mut self, _: usize) {}
-
-    fn is_full(&self) -> bool {
-        self.found.is_some()
-    }
-}
-
-/// Whether there is any move.
-struct Any(bool);
-
-impl Sink for Any {
-    const COUNTS: bool = true;
-
-    fn one(&mut self, _: Move) {
-        self.0 = true;
-    }
-
-    fn add(&mut self, number: usize) {
-        self.0 |= number > 0;
-    }
-
-    fn is_full(&self) -> bool {
-        self.0
-    }
-}
+use crate::variant::Variant;
+use sink::{Any, Counter, Finder, Sink};
 
 /// Calls a function that is generic over the number of words for the board of `$variant`.
 macro_rules! by_words {
@@ -150,10 +37,7 @@ impl Position {
     pub fn legal_moves(&self, moves: &mut Vec<Move>) {
         moves.clear();
         by_words!(self.variant, generate(self, moves));
-        if self.must_answer_check() {
-            let mut after = self.clone();
-            moves.retain(|&mv| after.is_answer(mv));
-        }
+        self.keep_answers(moves);
     }
 
     /// The legal moves of the piece on a square, without a look at repetition; none if it is not the mover's. Clears
@@ -164,6 +48,11 @@ impl Position {
             return;
         }
         by_words!(self.variant, generate_piece(self, from, moves));
+        self.keep_answers(moves);
+    }
+
+    /// Takes out the moves that leave a check unanswered, where the rules forbid that.
+    fn keep_answers(&self, moves: &mut Vec<Move>) {
         if self.must_answer_check() {
             let mut after = self.clone();
             moves.retain(|&mv| after.is_answer(mv));
@@ -531,121 +420,6 @@ impl<'p, const W: usize, S: Sink> Generator<'p, W, S> {
                 }
             }
         }
-    }
-
-    fn special(&mut self, from: Square, powers: &Powers) {
-        let mut start = Bits::<W>::EMPTY;
-        start.toggle(from);
-        // Squares reached without a capture on the way.
-        let mut plain = Bits::<W>::EMPTY;
-        let mut passes = false;
-        let slides = |half: usize| {
-            let team = &self.variant.compass[half];
-            team.flood(self.us, Quad::splat(start), powers.slide_ranges[half], Quad::splat(self.empty))
-        };
-        plain = plain.or(slides(0).or(slides(1)).union());
-        for jump in powers.jumps.iter().filter(|jump| jump.source[self.us.index()].has(from)) {
-            plain.add(from.shifted(jump.shift[self.us.index()]));
-        }
-        for direction in (0..8).filter(|&d| powers.over[d] > 0) {
-            plain = plain.or(self.slide_over(from, direction, powers.over[direction]));
-        }
-        if powers.hooks.contains(&true) {
-            plain = plain.or(hook_targets(self.variant, powers.hook_ranges, self.us, from, Quad::splat(self.empty)));
-        }
-        if powers.lion {
-            let near: Bits<W> = self.variant.neighbours[from.index()].narrow();
-            plain = plain.or(self.variant.two_steps[from.index()].narrow());
-            passes = !near.and(self.empty).is_empty();
-            let steps = &self.variant.steps[from.index()];
-            for (direction, first) in steps.iter().enumerate() {
-                if let Some(first) = first.filter(|&first| self.enemy.has(first)) {
-                    self.lion_way(from, direction, first);
-                }
-            }
-        }
-        for direction in (0..8).filter(|&d| powers.lines[d] > 0) {
-            passes |= self.line(from, direction, powers.lines[direction], powers.lion, &mut plain);
-        }
-        let plain = plain.without(self.own);
-        if self.promotable.has(from) || !plain.and(self.lions).is_empty() {
-            plain.for_each(|to| self.emit(Move::plain(from, to)));
-        } else {
-            self.sink.fan(from, plain);
-        }
-        if passes {
-            self.sink.one(Move::plain(from, from));
-        }
-    }
-
-    /// Squares of a slide that passes over up to `pieces` pieces.
-    fn slide_over(&self, from: Square, direction: usize, pieces: u8) -> Bits<W> {
-        let mut reached = Bits::EMPTY;
-        let mut left = pieces;
-        for square in self.variant.ray(from, direction, self.us) {
-            reached.toggle(square);
-            if !self.empty.has(square) {
-                if left == 0 {
-                    break;
-                }
-                left -= 1;
-            }
-        }
-        reached
-    }
-
-    /// A lion captures on the neighbour `first` and goes back or on.
-    fn lion_way(&mut self, from: Square, direction: usize, first: Square) {
-        self.emit_way(Move::with_way(from, from, direction, true, false));
-        let near: Bits<W> = self.variant.neighbours[first.index()].narrow();
-        near.without(self.own).for_each(|to| self.emit_way(Move::with_way(from, to, direction, true, false)));
-    }
-
-    /// The moves of a line lion in one of its directions. Adds to `plain` what needs no capture on the way; returns
-    /// whether it can pass. `lion`: the piece is a lion too, which has the ways over the first square already.
-    fn line(&mut self, from: Square, direction: usize, steps: u8, lion: bool, plain: &mut Bits<W>) -> bool {
-        // Directions of moves are absolute, those of powers are the owner's.
-        let direction = if self.us == Color::Black { direction } else { (direction + 4) % 8 };
-        let next = |square: Option<Square>| square.and_then(|s| self.variant.steps[s.index()][direction]);
-        let first = next(Some(from));
-        let second = next(first);
-        let third = if steps > 2 { next(second) } else { None };
-        for square in [first, second, third].into_iter().flatten() {
-            plain.add(square);
-        }
-        let (own, enemy) = (self.own, self.enemy);
-        let free = |square: Option<Square>| square.filter(|&square| !own.has(square));
-        let hostile = |square: Option<Square>| square.is_some_and(|square| enemy.has(square));
-        let way = |to, first, second| Move::with_way(from, to, direction, first, second);
-        if hostile(first) && !lion {
-            self.emit_way(way(from, true, false));
-            if let Some(to) = free(second) {
-                self.emit_way(way(to, true, false));
-            }
-        }
-        if steps > 2 {
-            if let Some(to) = free(first)
-                && hostile(second)
-            {
-                // Out to the second square and back to the first. Its own capture is that of the last square.
-                self.emit_way(way(to, false, true));
-            }
-            if let Some(to) = free(third) {
-                if hostile(second) {
-                    self.emit_way(way(to, false, true));
-                }
-                if hostile(first) {
-                    if hostile(second) {
-                        self.emit_way(way(to, true, true));
-                    }
-                    let empty_second = second.is_some_and(|square| self.empty.has(square));
-                    if empty_second || self.variant.rules.step_then_jump {
-                        self.emit_way(way(to, true, false));
-                    }
-                }
-            }
-        }
-        first.is_some_and(|square| self.empty.has(square))
     }
 }
 
