@@ -20,7 +20,7 @@ use selfplay::data::{PositionRow, ShardReader, find_shards};
 use selfplay::{Evaluator, Generation, MaterialValues, Method, Player, Progress, Uniform, derive_seed, generate};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use train::{Checkpoint, Dataset, Device, Learner, Network};
+use train::{Checkpoint, Dataset, Device, Learner, Metrics, Network};
 
 use crate::commands::match_::elo;
 use crate::config::RunConfig;
@@ -36,6 +36,12 @@ const VALUES: u64 = 5;
 
 /// How much better the value may fit the games it learns from than held-out ones before that is worth a warning.
 const MEMORISES: f64 = 0.1;
+
+/// How much the loss on held-out games may rise in a session before that is worth a warning.
+const RISES: f64 = 0.02;
+
+/// The time between two checkpoints from inside a session of learning.
+const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 /// The time between two lines of `metrics.jsonl` about one generation's games.
 const LOG_EVERY: Duration = Duration::from_secs(60);
@@ -61,6 +67,8 @@ pub(crate) struct Run {
     pub(crate) variant: Arc<Variant>,
     pub(crate) threads: usize,
     pub(crate) stop: Arc<AtomicBool>,
+    /// What networks learn and play on.
+    device: Device,
     _lock: RunLock,
 }
 
@@ -102,7 +110,7 @@ impl Run {
         } else {
             write_whole(&path, &text)?;
         }
-        Ok(Run { folder: folder.to_path_buf(), config, variant, threads, stop, _lock: lock })
+        Ok(Run { folder: folder.to_path_buf(), config, variant, threads, stop, device: Device::flex(), _lock: lock })
     }
 
     fn network_folder(&self, generation: u32) -> PathBuf {
@@ -122,7 +130,7 @@ impl Run {
     }
 
     fn load(&self, generation: u32) -> anyhow::Result<Checkpoint> {
-        Ok(Checkpoint::load(&self.network_folder(generation), &self.variant, &Device::flex())?)
+        Ok(Checkpoint::load(&self.network_folder(generation), &self.variant, &self.device)?)
     }
 
     /// All stages of all generations, then the values.
@@ -146,8 +154,8 @@ impl Run {
         if self.network_folder(0).exists() {
             return Ok(());
         }
-        let network = Network::new(&self.config.network, &self.variant, self.seed(NETWORK, 0), &Device::flex())?;
-        Ok(Checkpoint { network, optimizer: None }.save(&self.network_folder(0))?)
+        let network = Network::new(&self.config.network, &self.variant, self.seed(NETWORK, 0), &self.device)?;
+        Ok(Checkpoint { network, learner: None }.save(&self.network_folder(0))?)
     }
 
     /// Self-play of a generation with the network `best`; network 0 knows nothing, so a judge that knows nothing and
@@ -235,14 +243,26 @@ impl Run {
         let target = self.network_folder(generation + 1);
         let mut data = Dataset::new(&self.variant, &self.config.train);
         data.update(&self.folder.join("positions"), Some(generation))?;
+        warn_of_targets(&data);
+        let unfinished = Unfinished::new(&self.folder, generation);
+        let checkpoint = match unfinished.newest()? {
+            Some(folder) => Checkpoint::load(&folder, &self.variant, &self.device)?,
+            None => checkpoint,
+        };
         let mut learner = Learner::new(checkpoint, &self.config.train, self.threads)?;
         let bar = Bar::new(&format!("generation {generation}, training"), 0);
-        let metrics = learner.train(&data, self.seed(TRAINING, generation), &mut |progress| {
+        let (mut saved, mut not_saved) = (Instant::now(), Ok(()));
+        let metrics = learner.train(&data, self.seed(TRAINING, generation), &mut |progress, learner| {
             bar.set(progress.done, progress.steps, || {
                 format!("policy {:.3}, value {:.3}", progress.losses.policy, progress.losses.value)
             });
-            if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+            if self.stopped() || (saved.elapsed() >= SAVE_EVERY && progress.done < progress.steps) {
+                not_saved = unfinished.save(learner, progress.done);
+                saved = Instant::now();
+            }
+            if self.stopped() || not_saved.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        not_saved?;
         if self.stopped() {
             bar.finish("stopped");
             return Err(self.interrupted());
@@ -257,15 +277,9 @@ impl Run {
             metrics.training.value,
             metrics.positions as f64 / metrics.seconds.max(1e-9)
         ));
-        if let Some(gap) = metrics.validation.map(|held_out| held_out.value - metrics.training.value)
-            && gap > MEMORISES
-        {
-            eprintln!(
-                "warning: the value's loss is {gap:.2} higher on held-out games than on those it learns from; more games or a \
-                 smaller train.samples_per_position would teach more"
-            );
-        }
+        warn_of_losses(&metrics);
         learner.checkpoint(generation + 1)?.save(&target)?;
+        unfinished.remove()?;
         let mut event = json!({"event": "train", "generation": generation, "network": generation + 1});
         merge(&mut event, &metrics);
         log_event(&self.folder, &event)
@@ -280,8 +294,8 @@ impl Run {
         // Networks go on from the one before; what is missing in between starts anew.
         if !self.network_folder(generation).exists() {
             let network =
-                Network::new(&self.config.network, &self.variant, self.seed(NETWORK, generation), &Device::flex())?;
-            self.train_from(generation, Checkpoint { network, optimizer: None })?;
+                Network::new(&self.config.network, &self.variant, self.seed(NETWORK, generation), &self.device)?;
+            self.train_from(generation, Checkpoint { network, learner: None })?;
         } else {
             self.train(generation)?;
         }
@@ -372,6 +386,96 @@ impl Run {
         let measured =
             measure_values(&self.variant, &folders, reference.as_ref(), &self.config.values, self.seed(VALUES, 0))?;
         write_json(&path, &measured)
+    }
+}
+
+/// Checkpoints from inside a session of learning, `RUN/learning/GENERATION-STEPS`; only the newest is kept.
+struct Unfinished {
+    folder: PathBuf,
+    generation: u32,
+}
+
+impl Unfinished {
+    fn new(run: &Path, generation: u32) -> Unfinished {
+        Unfinished { folder: run.join("learning"), generation }
+    }
+
+    /// Those of this session, oldest first.
+    fn all(&self) -> anyhow::Result<Vec<PathBuf>> {
+        if !self.folder.exists() {
+            return Ok(Vec::new());
+        }
+        let error = || format!("cannot read {}", self.folder.display());
+        let mut found = Vec::new();
+        for entry in self.folder.read_dir().with_context(error)? {
+            let path = entry.with_context(error)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(&format!("{:06}-", self.generation)) {
+                found.push(path);
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn newest(&self) -> anyhow::Result<Option<PathBuf>> {
+        Ok(self.all()?.pop())
+    }
+
+    /// Keeps where a session stands after so many steps.
+    fn save(&self, learner: &Learner, done: u64) -> anyhow::Result<()> {
+        let before = self.all()?;
+        let target = self.folder.join(format!("{:06}-{done:09}", self.generation));
+        learner.checkpoint(self.generation)?.save(&target)?;
+        for path in before.iter().filter(|path| **path != target) {
+            std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Forgets all sessions: their network is there.
+    fn remove(&self) -> anyhow::Result<()> {
+        match self.folder.exists() {
+            true => std::fs::remove_dir_all(&self.folder)
+                .with_context(|| format!("cannot remove {}", self.folder.display())),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Warns of games that teach little.
+fn warn_of_targets(data: &Dataset) {
+    let endings = data.endings();
+    let share = |count: usize| 100 * count / data.training().len().max(1);
+    if share(endings.cut_off) > 50 {
+        eprintln!(
+            "warning: {} % of the positions come from games that were cut off, without an outcome; a larger \
+             selfplay.max_plies or more decisive play (search.c_scale, selfplay.sample_plies) would teach more",
+            share(endings.cut_off)
+        );
+    } else if share(endings.drawn) > 80 {
+        eprintln!("warning: {} % of the positions come from drawn games, which teach little", share(endings.drawn));
+    }
+}
+
+/// Warns of learning by heart and of losses that rise.
+fn warn_of_losses(metrics: &Metrics) {
+    let Some(held_out) = metrics.validation else { return };
+    let gap = held_out.value - metrics.training.value;
+    if gap > MEMORISES {
+        eprintln!(
+            "warning: the value's loss is {gap:.2} higher on held-out games than on those it learns from; more games or a \
+             smaller train.samples_per_position would teach more"
+        );
+    }
+    let Some(before) = metrics.validation_before else { return };
+    for (what, before, after) in [("policy", before.policy, held_out.policy), ("value", before.value, held_out.value)] {
+        if after > before + RISES {
+            eprintln!(
+                "warning: the {what}'s loss on held-out games rose from {before:.3} to {after:.3} in this session; a smaller \
+                 train.learning_rate or train.samples_per_position would help"
+            );
+        }
     }
 }
 

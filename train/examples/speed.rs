@@ -80,9 +80,9 @@ fn measure(name: &str) {
     let encoder = Encoder::new(&variant);
     let rows: Vec<PositionRow> = games.iter().zip(&legal).map(|(game, moves)| row(game, moves)).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    for (gradients, batch, steps) in [(Gradients::Sparse, 512, 40), (Gradients::Autodiff, 256, 2)] {
+    for (gradients, batch, steps) in [(Gradients::Own, 512, 40), (Gradients::Autodiff, 256, 2)] {
         let config = TrainConfig { gradients, batch_size: batch, ..TrainConfig::default() };
-        let checkpoint = Checkpoint { network: network.clone(), optimizer: None };
+        let checkpoint = Checkpoint { network: network.clone(), learner: None };
         let mut learner = Learner::new(checkpoint, &config, threads).expect("sound");
         let mut chunks = vec![Chunk::default(); batch.div_ceil(32)];
         learner.step(fill(&mut chunks, &rows, &encoder, batch), 1e-3);

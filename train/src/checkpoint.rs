@@ -3,9 +3,9 @@
 //! A checkpoint is a folder, `networks/000003`, that appears whole or not at all:
 //!
 //! * `network.toml`: architecture, version of the encoding, variant, generation, parent ([`Description`]);
-//! * `weights.safetensors`: the tensors of [`TENSOR_NAMES`], `f32`, shapes as in [`Nnue`];
-//! * `optimizer.bin`: the state of the optimiser, if learning is to go on from here: for `gradients = "sparse"` the means
-//!   of AdamW as safetensors, for `autodiff` a record of burn.
+//! * `weights.safetensors`: the tensors of [`Model::specs`], `f32`, of the network that plays;
+//! * `learner.safetensors`: what learning needs to go on from here: the weights that learn, of which the former are an
+//!   average, and the means of the optimiser; inside a session also where it stands.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use crate::config::NetworkConfig;
 use crate::encoding::{ENCODING_VERSION, Features};
 use crate::error::{CheckpointError, ConfigError};
-use crate::network::{Nnue, TENSOR_NAMES, TENSORS};
+use crate::network::{Model, TensorSpec};
 
 const DESCRIPTION: &str = "network.toml";
 const WEIGHTS: &str = "weights.safetensors";
-const OPTIMIZER: &str = "optimizer.bin";
+const LEARNER: &str = "learner.safetensors";
 
 /// What `network.toml` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,7 +78,7 @@ pub struct Network {
     /// What it sees.
     pub features: Features,
     /// Its weights, on a device without autodiff.
-    pub model: Nnue,
+    pub model: Model,
 }
 
 impl Network {
@@ -88,9 +88,8 @@ impl Network {
     /// If the configuration is not sound.
     pub fn new(config: &NetworkConfig, variant: &Variant, seed: u64, device: &Device) -> Result<Network, ConfigError> {
         config.validate()?;
-        let NetworkConfig::Nnue(sizes) = config;
         let features = Features::of(variant);
-        let model = Nnue::new(sizes, &features, derive_seed(&[seed]), device);
+        let model = Model::new(config, &features, derive_seed(&[seed]), device);
         Ok(Network {
             description: Description {
                 encoding: ENCODING_VERSION,
@@ -116,8 +115,8 @@ impl Network {
 pub struct Checkpoint {
     /// The network.
     pub network: Network,
-    /// State of the optimiser, if any.
-    pub optimizer: Option<Vec<u8>>,
+    /// What the learner keeps besides, if it is to go on from here.
+    pub learner: Option<Vec<u8>>,
 }
 
 impl Checkpoint {
@@ -182,14 +181,15 @@ impl Checkpoint {
             |e: safetensors::SafeTensorError| CheckpointError::Weights { path: path.clone(), message: e.to_string() };
         let tensors = self.network.model.to_tensors();
         let mut views = Vec::new();
-        for (name, data) in TENSOR_NAMES.into_iter().zip(&tensors) {
-            let shape = data.shape().as_slice().to_vec();
-            views.push((name, TensorView::new(Dtype::F32, shape, data.as_bytes()).map_err(weights)?));
+        for (spec, data) in Model::specs(&self.network.description.network, &self.network.features).iter().zip(&tensors)
+        {
+            let view = TensorView::new(Dtype::F32, spec.shape.clone(), data.as_bytes()).map_err(weights)?;
+            views.push((spec.name.clone(), view));
         }
         let metadata = HashMap::from([("format".to_string(), "pt".to_string())]);
         write(&path, &serialize(views, Some(metadata)).map_err(weights)?)?;
-        if let Some(optimizer) = &self.optimizer {
-            write(&aside.join(OPTIMIZER), optimizer)?;
+        if let Some(learner) = &self.learner {
+            write(&aside.join(LEARNER), learner)?;
         }
         sync(aside)
     }
@@ -211,30 +211,26 @@ impl Checkpoint {
                 return Err(mismatch(&folder.join(DESCRIPTION), key, wanted.clone(), found.clone()));
             }
         }
-        let NetworkConfig::Nnue(sizes) = &description.network;
         let features = Features::of(variant);
-        let tensors = read_weights(&folder.join(WEIGHTS), &Nnue::shapes(sizes, &features))?;
-        let path = folder.join(OPTIMIZER);
-        let optimizer = match path.exists() {
+        let tensors = read_weights(&folder.join(WEIGHTS), &Model::specs(&description.network, &features))?;
+        let path = folder.join(LEARNER);
+        let learner = match path.exists() {
             true => Some(fs::read(&path).map_err(io(&path))?),
             false => None,
         };
-        Ok(Checkpoint {
-            network: Network { model: Nnue::from_tensors(tensors, device), features, description },
-            optimizer,
-        })
+        let model = Model::from_tensors(&description.network, tensors, device);
+        Ok(Checkpoint { network: Network { model, features, description }, learner })
     }
 }
 
-fn read_weights(path: &Path, shapes: &[Vec<usize>; TENSORS]) -> Result<[TensorData; TENSORS], CheckpointError> {
+fn read_weights(path: &Path, specs: &[TensorSpec]) -> Result<Vec<TensorData>, CheckpointError> {
     let bytes = fs::read(path).map_err(io(path))?;
     let file = SafeTensors::deserialize(&bytes)
         .map_err(|e| CheckpointError::Weights { path: path.to_path_buf(), message: e.to_string() })?;
-    let mut tensors = Vec::with_capacity(TENSORS);
-    for (name, shape) in TENSOR_NAMES.into_iter().zip(shapes) {
+    let tensor = |TensorSpec { name, shape, .. }: &TensorSpec| {
         let error = |found: String| CheckpointError::Tensor {
             path: path.to_path_buf(),
-            name: name.to_string(),
+            name: name.clone(),
             expected: format!("F32 {shape:?}"),
             found,
         };
@@ -242,9 +238,9 @@ fn read_weights(path: &Path, shapes: &[Vec<usize>; TENSORS]) -> Result<[TensorDa
         if view.dtype() != Dtype::F32 || view.shape() != shape.as_slice() {
             return Err(error(format!("{:?} {:?}", view.dtype(), view.shape())));
         }
-        tensors.push(TensorData::from_bytes_vec(view.data().to_vec(), shape.clone(), DType::F32));
-    }
-    Ok(tensors.try_into().expect("one tensor for each name"))
+        Ok(TensorData::from_bytes_vec(view.data().to_vec(), shape.clone(), DType::F32))
+    };
+    specs.iter().map(tensor).collect()
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), CheckpointError> {
@@ -276,9 +272,9 @@ mod tests {
     }
 
     fn checkpoint(variant: &Variant) -> Checkpoint {
-        let config = NetworkConfig::Nnue(NnueConfig { accumulator: 32, hidden: 8, policy_width: 8 });
+        let config = NetworkConfig::Nnue(NnueConfig { accumulator: 32, hidden: 8, policy_width: 8, survival_width: 8 });
         let network = Network::new(&config, variant, 1, &Device::flex()).expect("sound");
-        Checkpoint { network, optimizer: Some(vec![1, 2, 3]) }
+        Checkpoint { network, learner: Some(vec![1, 2, 3]) }
     }
 
     #[test]
@@ -290,7 +286,7 @@ mod tests {
         saved.save(&path).expect("can be written");
         let loaded = Checkpoint::load(&path, &chu, &Device::flex()).expect("sound");
         assert_eq!(loaded.network.description, saved.network.description);
-        assert_eq!(loaded.optimizer, saved.optimizer);
+        assert_eq!(loaded.learner, saved.learner);
         assert!(loaded.network.model.to_tensors() == saved.network.model.to_tensors());
         assert_eq!(Checkpoint::describe(&path).expect("sound"), saved.network.description);
         assert_eq!(loaded.network.id(), "net:000000");

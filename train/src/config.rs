@@ -9,8 +9,46 @@ use crate::gather::LANES;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "architecture", rename_all = "snake_case", deny_unknown_fields)]
 pub enum NetworkConfig {
+    /// Linear in counts of pieces, whose weights are piece values: see [`crate::network::Material`].
+    Material(MaterialConfig),
     /// Sparse accumulators, made for CPUs: see [`crate::network::Nnue`].
     Nnue(NnueConfig),
+    /// Convolutions with global pooling, made for GPUs: see [`crate::network::Resnet`].
+    Resnet(ResnetConfig),
+}
+
+/// Sizes of the `material` architecture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MaterialConfig {
+    /// Phases of the game, by how many pieces are left, with values of their own; between two they are mixed.
+    pub phases: usize,
+}
+
+impl Default for MaterialConfig {
+    fn default() -> Self {
+        MaterialConfig { phases: 3 }
+    }
+}
+
+/// Sizes of the `resnet` architecture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResnetConfig {
+    /// Numbers a square. A multiple of 8.
+    pub channels: usize,
+    /// Residual blocks of two convolutions.
+    pub blocks: usize,
+    /// Width of the hidden layer between the pooled squares and the value. A multiple of 8.
+    pub hidden: usize,
+    /// Width of the vectors that score moves. A multiple of 8.
+    pub policy_width: usize,
+}
+
+impl Default for ResnetConfig {
+    fn default() -> Self {
+        ResnetConfig { channels: 32, blocks: 4, hidden: 32, policy_width: 32 }
+    }
 }
 
 /// Sizes of the `nnue` architecture.
@@ -24,11 +62,13 @@ pub struct NnueConfig {
     /// Width of the vectors that describe moves; a position is described by one number less and a constant 1.
     /// A multiple of 8.
     pub policy_width: usize,
+    /// Width of the vectors that say which pieces survive: learnt from, not asked for in play.
+    pub survival_width: usize,
 }
 
 impl Default for NnueConfig {
     fn default() -> Self {
-        NnueConfig { accumulator: 256, hidden: 32, policy_width: 32 }
+        NnueConfig { accumulator: 256, hidden: 32, policy_width: 32, survival_width: 8 }
     }
 }
 
@@ -44,17 +84,27 @@ impl NetworkConfig {
     /// # Errors
     /// Names the first key out of range.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let NetworkConfig::Nnue(config) = self;
-        let sizes = [
-            ("network.accumulator", config.accumulator),
-            ("network.hidden", config.hidden),
-            ("network.policy_width", config.policy_width),
-        ];
-        for (key, size) in sizes {
-            let expected = "a multiple of 8 from 8 to 4096";
-            check(key, size % LANES == 0 && (LANES..=4096).contains(&size), expected, size)?;
+        let width = |key, size: usize| {
+            let ok = size.is_multiple_of(LANES) && (LANES..=4096).contains(&size);
+            check(key, ok, "a multiple of 8 from 8 to 4096", size)
+        };
+        match self {
+            NetworkConfig::Material(MaterialConfig { phases }) => {
+                check("network.phases", (1..=16).contains(phases), "1 to 16", phases)
+            }
+            NetworkConfig::Nnue(config) => {
+                width("network.accumulator", config.accumulator)?;
+                width("network.hidden", config.hidden)?;
+                width("network.policy_width", config.policy_width)?;
+                width("network.survival_width", config.survival_width)
+            }
+            NetworkConfig::Resnet(config) => {
+                width("network.channels", config.channels)?;
+                check("network.blocks", config.blocks <= 100, "at most 100", config.blocks)?;
+                width("network.hidden", config.hidden)?;
+                width("network.policy_width", config.policy_width)
+            }
         }
-        Ok(())
     }
 }
 
@@ -62,8 +112,9 @@ impl NetworkConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gradients {
-    /// The two big tables of the `nnue` network by own loops over the rows in use, the rest by burn. For CPUs.
-    Sparse,
+    /// The big parts of a network by own loops where there are some for its architecture and it learns on a CPU, the rest by
+    /// burn.
+    Own,
     /// Everything by burn's automatic differentiation. For any device.
     Autodiff,
 }
@@ -106,6 +157,13 @@ pub struct TrainConfig {
     pub policy_weight: f64,
     /// Weight of the value's cross-entropy in the loss.
     pub value_weight: f64,
+    /// Weight of the loss of which pieces survive to the end of the game, a mean over the pieces.
+    pub survival_weight: f64,
+    /// Weight of the squared error of ln(1 + plies to the end of the game).
+    pub plies_left_weight: f64,
+    /// The network that plays is an average over the steps: each step moves it by 1 less this towards the network that
+    /// learns (less in the first steps). 0: what learns plays.
+    pub average_decay: f64,
     /// Share of the search's value in the value's target, 0 to 1; the rest is the outcome of the game. A game that was
     /// cut off has no outcome: there the search's value is the whole target.
     pub search_share: f64,
@@ -123,7 +181,7 @@ pub struct TrainConfig {
     pub validation_share: f64,
     /// How many held-out positions are used at most.
     pub validation_positions: usize,
-    /// `sparse` or `autodiff`.
+    /// `own` or `autodiff`.
     pub gradients: Gradients,
 }
 
@@ -141,6 +199,9 @@ impl Default for TrainConfig {
             gradient_clip: 1.0,
             policy_weight: 1.0,
             value_weight: 1.0,
+            survival_weight: 0.1,
+            plies_left_weight: 0.01,
+            average_decay: 0.998,
             search_share: 0.3,
             reflect: true,
             window_positions: 250_000,
@@ -148,7 +209,7 @@ impl Default for TrainConfig {
             window_slope: 0.4,
             validation_share: 0.05,
             validation_positions: 8192,
-            gradients: Gradients::Sparse,
+            gradients: Gradients::Own,
         }
     }
 }
@@ -176,6 +237,11 @@ impl TrainConfig {
         let (policy, value) = (self.policy_weight, self.value_weight);
         check("train.policy_weight", not_negative(policy), "0 or a positive number", policy)?;
         check("train.value_weight", not_negative(value), "0 or a positive number", value)?;
+        let (survival, plies_left) = (self.survival_weight, self.plies_left_weight);
+        check("train.survival_weight", not_negative(survival), "0 or a positive number", survival)?;
+        check("train.plies_left_weight", not_negative(plies_left), "0 or a positive number", plies_left)?;
+        let average = self.average_decay;
+        check("train.average_decay", (0.0..1.0).contains(&average), "0 or more and below 1", average)?;
         let share = self.search_share;
         check("train.search_share", (0.0..=1.0).contains(&share), "0 to 1", share)?;
         let (exponent, slope) = (self.window_exponent, self.window_slope);

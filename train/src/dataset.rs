@@ -35,6 +35,9 @@ struct Rows {
     ends: Vec<u32>,
     search_wdl: Vec<[f32; 3]>,
     outcomes: Vec<Option<i8>>,
+    plies_left: Vec<u16>,
+    /// A bit a square, `survival_bytes` a row.
+    survives: Vec<u8>,
     games: Vec<u64>,
 }
 
@@ -50,8 +53,19 @@ pub struct RowId {
 pub struct Sample {
     /// Which one.
     pub row: RowId,
-    /// Whether it is reflected left to right.
+    /// Whether it is reflected left to right, if the position has a mirror image.
     pub reflected: bool,
+}
+
+/// Positions by how their games ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Endings {
+    /// Somebody won.
+    pub decided: usize,
+    /// Nobody did.
+    pub drawn: usize,
+    /// The game was cut off: no outcome to learn from.
+    pub cut_off: usize,
 }
 
 /// A window over the positions of a run.
@@ -151,6 +165,19 @@ impl Dataset {
         self.training.iter().filter(is_new).count()
     }
 
+    /// How the games of the positions to train on ended.
+    pub fn endings(&self) -> Endings {
+        let mut endings = Endings::default();
+        for id in &self.training {
+            match self.shards[id.shard as usize].outcomes[id.row as usize] {
+                Some(0) => endings.drawn += 1,
+                Some(_) => endings.decided += 1,
+                None => endings.cut_off += 1,
+            }
+        }
+        endings
+    }
+
     /// Positions of the games that are held out.
     pub fn validation(&self) -> &[RowId] {
         &self.validation
@@ -221,6 +248,8 @@ impl Rows {
             + self.states.capacity() * 8
             + self.search_wdl.capacity() * 12
             + self.outcomes.capacity() * size_of::<Option<i8>>()
+            + self.plies_left.capacity() * 2
+            + self.survives.capacity()
             + self.games.capacity() * 8
     }
 
@@ -236,6 +265,9 @@ impl Rows {
         let Some(wdl) = near_one(sum(&row.search_wdl)) else {
             return target("search_wdl", "three probabilities that sum to 1");
         };
+        if row.survives.len() != row.board.len() {
+            return target("survives", "a byte for each square");
+        }
         if row.full_search {
             let Some(total) = near_one(sum(&row.policy)).filter(|_| row.policy.len() == row.moves.len()) else {
                 return target("policy", "a probability for each move, which sum to 1");
@@ -249,6 +281,9 @@ impl Rows {
         self.states.push(row.state);
         self.search_wdl.push(row.search_wdl.map(|p| (p as f64 / wdl) as f32));
         self.outcomes.push(row.outcome);
+        self.plies_left.push(row.plies_left);
+        let bits = |squares: &[u8]| squares.iter().rev().fold(0, |bits, &there| bits << 1 | (there != 0) as u8);
+        self.survives.extend(row.survives.chunks(8).map(bits));
         self.games.push(row.game_id);
         Ok(())
     }
@@ -262,6 +297,8 @@ impl Rows {
         self.ends.shrink_to_fit();
         self.search_wdl.shrink_to_fit();
         self.outcomes.shrink_to_fit();
+        self.plies_left.shrink_to_fit();
+        self.survives.shrink_to_fit();
         self.games.shrink_to_fit();
     }
 
@@ -276,8 +313,13 @@ impl Rows {
             state: self.states[row],
             moves: &self.moves[list.clone()],
         };
-        encoder.push_stored(stored, sample.reflected, &mut chunk.encoded).expect("checked when it was read");
+        let reflected = sample.reflected && encoder.can_reflect(stored.board);
+        encoder.push_stored(stored, reflected, &mut chunk.encoded).expect("checked when it was read");
         chunk.policy.extend_from_slice(&self.policy[list]);
+        chunk.plies_left.push(self.outcomes[row].map(|_| self.plies_left[row]));
+        let survives = &self.survives[row * squares.div_ceil(8)..];
+        let pieces = stored.board.iter().enumerate().filter(|(_, code)| **code != 0);
+        chunk.survives.extend(pieces.map(|(square, _)| survives[square / 8] >> (square % 8) & 1 == 1));
         chunk.wdl.push(value_target(self.outcomes[row], self.search_wdl[row], search_share));
     }
 }
@@ -384,6 +426,8 @@ mod tests {
         data.update(folder.path(), None).expect("sound");
         assert_eq!(games(&data), (0..40).collect::<Vec<_>>());
         assert_eq!([0, 1, 2, 3].map(|generation| data.new_to(generation)), [40, 30, 10, 0]);
+        // As `testing::row` deals them out: three in five decided, one drawn, one cut off.
+        assert_eq!(data.endings(), Endings { decided: 24, drawn: 8, cut_off: 8 });
         (data.config.window_positions, data.config.window_slope) = (25, 0.0);
         data.update(folder.path(), None).expect("sound");
         assert_eq!(games(&data), (20..40).collect::<Vec<_>>(), "whole shards, the newest first");

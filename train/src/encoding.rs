@@ -54,6 +54,8 @@ pub struct Features {
     pub kinds: usize,
     /// Number of squares of the board.
     pub squares: usize,
+    /// Number of files: square / files is the rank from the far side, square % files the place in it.
+    pub files: usize,
     /// Pieces of each kind that a side has at the start. Networks see counts of pieces as differences from these.
     pub start_counts: Vec<f32>,
 }
@@ -62,7 +64,12 @@ impl Features {
     /// The sizes for a variant.
     pub fn of(variant: &Variant) -> Features {
         let start_counts = variant.kinds().iter().map(|kind| kind.count as f32).collect();
-        Features { kinds: variant.kinds().len(), squares: variant.squares(), start_counts }
+        Features { kinds: variant.kinds().len(), squares: variant.squares(), files: variant.files(), start_counts }
+    }
+
+    /// Number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.squares / self.files
     }
 
     /// Rows of the table of pieces alone, `2·K·S`: row / S is the kind and side.
@@ -111,7 +118,8 @@ pub struct Encoder {
     squares: [[Vec<u16>; 2]; 2],
     /// Each kind, and what it is in a reflection.
     kinds: [Vec<u16>; 2],
-    can_reflect: bool,
+    /// Whether each kind, and all that it can become, has a mirror image.
+    mirrored: Vec<bool>,
 }
 
 /// Which way a board is looked at: rows of the tables of [`Encoder`].
@@ -157,14 +165,15 @@ impl Encoder {
                 kinds().map(|(i, _)| i as u16).collect(),
                 kinds().map(|(i, kind)| kind.mirror.map_or(i, |mirror| mirror.index()) as u16).collect(),
             ],
-            can_reflect: variant.kinds().iter().all(|kind| kind.mirror.is_some()),
+            mirrored: kinds().map(|(i, _)| is_mirrored(variant, i)).collect(),
         }
     }
 
-    /// Whether a position reflected left to right is a position of this game: whether every kind has a mirror image. (No
-    /// rule tells left from right.)
-    pub fn can_reflect(&self) -> bool {
-        self.can_reflect
+    /// Whether a stored board reflected left to right is a board of this game: whether all its pieces, and all that they can
+    /// become, have mirror images. (No rule tells left from right.) In dai dai shogi that is so once the pieces without a
+    /// mirror image have left the board.
+    pub fn can_reflect(&self, board: &[u8]) -> bool {
+        board.iter().all(|&code| code == 0 || self.mirrored[(code as usize - 1) >> 1])
     }
 
     /// Sizes of the feature tables.
@@ -192,8 +201,8 @@ impl Encoder {
         reflected: bool,
         out: &mut Encoded,
     ) -> Result<(), EncodingError> {
-        assert!(!reflected || self.can_reflect, "the variant has mirror images");
         self.check(stored)?;
+        assert!(!reflected || self.can_reflect(stored.board), "the position has a mirror image");
         let side = Color::ALL[stored.side_to_move as usize];
         let moves = stored.moves.iter().map(|&raw| Move::from_raw(raw));
         self.push(stored.board, side, reflected, State::from_bytes(stored.state), moves, out);
@@ -312,8 +321,24 @@ impl Encoder {
     }
 }
 
+/// Whether a kind and all that it can become have mirror images, which become each other's.
+fn is_mirrored(variant: &Variant, mut kind: usize) -> bool {
+    let kinds = variant.kinds();
+    let promoted = |kind: usize| kinds[kind].promotes_to.map(|to| to.index());
+    loop {
+        let Some(mirror) = kinds[kind].mirror.map(|mirror| mirror.index()) else { return false };
+        match (promoted(kind), promoted(mirror)) {
+            (None, None) => return true,
+            (Some(one), Some(other)) if kinds[one].mirror.is_some_and(|image| image.index() == other) => kind = one,
+            _ => return false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use engine::Position;
+
     use super::*;
     use crate::testing::{VARIANTS, game_after, positions, row};
 
@@ -382,19 +407,52 @@ mod tests {
 
     #[test]
     fn a_reflection_is_what_the_reflected_position_gives() {
-        for name in ["sho", "chu"] {
+        for name in VARIANTS {
             let variant = Variant::load(name, None).expect("built in");
             let encoder = Encoder::new(&variant);
-            assert!(encoder.can_reflect(), "all pieces of {name} move alike to both sides");
             let files = variant.files();
             let flip = |s: usize| s / files * files + files - 1 - s % files;
+            let mirror = |code: u8| {
+                let (kind, color) = ((code as usize - 1) >> 1, (code - 1) & 1);
+                let image = variant.kinds()[kind].mirror.expect("has a mirror image").index();
+                (image as u8) << 1 | color
+            };
             for (game, moves) in positions(name, 5, 60) {
-                let here = row(&game, &moves, 1);
-                let there = changed(&here, flip, |d| (8 - d) & 7, |code| code);
+                let mut here = row(&game, &moves, 1);
                 let sfen = game.position().sfen();
+                // By the games' descriptions: only dai dai shogi has pieces without a mirror image, on the board from the
+                // start. Without them it can be reflected.
+                assert!(name == "daidai" || encoder.can_reflect(&here.board), "{name} {sfen}");
+                for code in &mut here.board {
+                    if *code != 0 && variant.kinds()[(*code as usize - 1) >> 1].mirror.is_none() {
+                        assert_eq!(name, "daidai");
+                        *code = 0;
+                    }
+                }
+                here.moves.retain(|mv| here.board[(mv >> 9 & 511) as usize] != 0);
+                assert!(encoder.can_reflect(&here.board), "{name} {sfen}");
+                let there = changed(&here, flip, |d| (8 - d) & 7, |code| mirror(code) + 1);
                 assert_eq!(sorted(&encoder, &here, true), sorted(&encoder, &there, false), "{name} {sfen}");
             }
         }
+    }
+
+    #[test]
+    fn a_board_with_a_piece_without_mirror_image_is_not_reflected() {
+        let variant = Variant::load("daidai", None).expect("built in");
+        let encoder = Encoder::new(&variant);
+        let start = Position::start(&variant);
+        assert!(!encoder.can_reflect(start.codes()));
+        // The rules' text: the blue dragon and the white tiger are the two.
+        let without = |ids: &[&str]| -> Vec<u8> {
+            let codes = ids.iter().map(|id| variant.kind_by_id(id).expect("a kind").index());
+            let codes: Vec<usize> = codes.collect();
+            let kept = |&code: &u8| if code != 0 && codes.contains(&((code as usize - 1) >> 1)) { 0 } else { code };
+            start.codes().iter().map(kept).collect()
+        };
+        assert!(encoder.can_reflect(&without(&["blue_dragon", "white_tiger"])));
+        assert!(!encoder.can_reflect(&without(&["blue_dragon"])));
+        assert!(!encoder.can_reflect(&without(&["white_tiger"])));
     }
 
     #[test]

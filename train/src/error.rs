@@ -155,9 +155,9 @@ pub enum LearnerError {
     /// The configuration is not sound.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The state of the optimiser cannot be read or written.
-    #[error("state of the optimiser (optimizer.bin; each `train.gradients` has its own): {message}")]
-    Optimizer {
+    /// The state of learning cannot be read or written.
+    #[error("state of learning (learner.safetensors; each of `train.gradients` has its own): {message}")]
+    State {
         /// Why.
         message: String,
     },

@@ -2,48 +2,40 @@
 //! [`crate::sparse`].
 
 use burn::optim::GradientsParams;
-use burn::tensor::activation::log_softmax;
+use burn::tensor::activation::{log_softmax, softplus};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::batch::{Chunk, Losses, entropy};
+use crate::batch::{Chunk, Losses, Targets, entropy, log_plies};
 use crate::encoding::Features;
-use crate::network::{BatchTensors, Nnue};
+use crate::network::{Model, Output};
 
-/// Weights of the two losses.
+/// Weights of the losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossWeights {
     /// Of the policy.
     pub policy: f64,
     /// Of the value.
     pub value: f64,
+    /// Of which pieces survive.
+    pub survival: f64,
+    /// Of the plies left.
+    pub plies_left: f64,
 }
 
 /// Losses of a batch and the gradients of their weighted sum. The network must be on a device with autodiff.
 pub fn gradients(
-    network: &Nnue,
+    network: &Model,
     features: &Features,
     chunks: &[Chunk],
     weights: LossWeights,
-    device: &Device,
 ) -> (Losses, GradientsParams) {
-    let (policies, values) = sizes(chunks);
+    let targets = Targets::of(chunks, features);
     let mut losses = targets_floor(chunks);
     let mut total: Option<Tensor<1>> = None;
     for chunk in chunks {
-        let batch = BatchTensors::new(&chunk.encoded, features, device);
-        let (log_policy, log_wdl) = network.forward(&batch).log_probabilities();
-        let [size, moves] = log_policy.dims();
-        let mut target = vec![0f32; size * moves];
-        let mut given = chunk.policy.iter();
-        for (row, position) in target.chunks_exact_mut(moves).zip(chunk.encoded.iter()) {
-            row.iter_mut().zip(given.by_ref().take(position.moves.len())).for_each(|(t, &p)| *t = p);
-        }
-        let target = Tensor::<2>::from_data(TensorData::new(target, [size, moves]), device);
-        let policy = (log_policy * target).sum().neg();
-        let value = (log_wdl * wdl_targets(std::slice::from_ref(chunk), device)).sum().neg();
-        losses.policy += policy.clone().into_scalar::<f32>() as f64;
-        losses.value += value.clone().into_scalar::<f32>() as f64;
-        let loss = policy * (weights.policy / policies.max(1) as f64) + value * (weights.value / values as f64);
+        let sums = Sums::new(network.forward(&chunk.encoded, features), chunk, features);
+        losses.add(sums.losses());
+        let loss = sums.weighted(weights, targets);
         total = Some(match total {
             Some(total) => total + loss,
             None => loss,
@@ -53,23 +45,98 @@ pub fn gradients(
         Some(total) => GradientsParams::from_grads(total.backward(), network),
         None => GradientsParams::new(),
     };
-    (losses.over(policies, values), gradients)
+    (losses.over(targets), gradients)
+}
+
+/// Losses of a network on positions with targets.
+pub fn losses(network: &Model, features: &Features, chunks: &[Chunk]) -> Losses {
+    let mut losses = targets_floor(chunks);
+    for chunk in chunks {
+        losses.add(Sums::new(network.forward(&chunk.encoded, features), chunk, features).losses());
+    }
+    losses.over(Targets::of(chunks, features))
+}
+
+/// The losses of a chunk, summed over what has a target.
+struct Sums {
+    policy: Tensor<1>,
+    value: Tensor<1>,
+    survival: Tensor<1>,
+    plies_left: Tensor<1>,
+}
+
+impl Sums {
+    fn new(output: Output, chunk: &Chunk, features: &Features) -> Sums {
+        let device = &output.wdl.device();
+        let [size, moves] = output.policy.dims();
+        let mut target = vec![0f32; size * moves];
+        let mut given = chunk.policy.iter();
+        for (row, position) in target.chunks_exact_mut(moves).zip(chunk.encoded.iter()) {
+            row.iter_mut().zip(given.by_ref().take(position.moves.len())).for_each(|(t, &p)| *t = p);
+        }
+        let target = Tensor::<2>::from_data(TensorData::new(target, [size, moves]), device);
+        Sums {
+            policy: (log_softmax(output.policy, 1) * target).sum().neg(),
+            value: value_loss(output.wdl, std::slice::from_ref(chunk)),
+            survival: survival_loss(output.survival, chunk, features),
+            plies_left: plies_left_loss(output.plies_left, std::slice::from_ref(chunk)),
+        }
+    }
+
+    fn losses(&self) -> Losses {
+        let number = |loss: &Tensor<1>| loss.clone().into_scalar::<f32>() as f64;
+        Losses {
+            policy: number(&self.policy),
+            value: number(&self.value),
+            survival: number(&self.survival),
+            plies_left: number(&self.plies_left),
+            ..Losses::default()
+        }
+    }
+
+    fn weighted(self, weights: LossWeights, targets: Targets) -> Tensor<1> {
+        let mean = |loss: Tensor<1>, weight: f64, count: usize| loss * (weight / count.max(1) as f64);
+        mean(self.policy, weights.policy, targets.policies)
+            + mean(self.value, weights.value, targets.values)
+            + mean(self.survival, weights.survival, targets.pieces)
+            + mean(self.plies_left, weights.plies_left, targets.ends)
+    }
 }
 
 /// Cross-entropy of the value, summed over the positions, and the logits' part in the graph.
-pub(crate) fn value_loss(wdl: Tensor<2>, chunks: &[Chunk], device: &Device) -> Tensor<1> {
-    (log_softmax(wdl, 1) * wdl_targets(chunks, device)).sum().neg()
-}
-
-fn wdl_targets(chunks: &[Chunk], device: &Device) -> Tensor<2> {
+pub(crate) fn value_loss(wdl: Tensor<2>, chunks: &[Chunk]) -> Tensor<1> {
     let targets: Vec<f32> = chunks.iter().flat_map(|chunk| chunk.wdl.as_flattened().iter().copied()).collect();
-    let size = targets.len() / 3;
-    Tensor::from_data(TensorData::new(targets, [size, 3]), device)
+    let targets = column(targets, 3, &wdl.device());
+    (log_softmax(wdl, 1) * targets).sum().neg()
 }
 
-/// Numbers of positions with a target for the policy and for the value.
-pub(crate) fn sizes(chunks: &[Chunk]) -> (usize, usize) {
-    (chunks.iter().map(Chunk::policies).sum(), chunks.iter().map(|chunk| chunk.wdl.len()).sum())
+/// Squared errors of ln(1 + plies left), shape `[B, 1]`, summed over the positions of games with an end.
+pub(crate) fn plies_left_loss(found: Tensor<2>, chunks: &[Chunk]) -> Tensor<1> {
+    let all = || chunks.iter().flat_map(|chunk| &chunk.plies_left);
+    let targets = all().map(|plies| plies.map_or(0.0, log_plies)).collect();
+    let known = all().map(|plies| if plies.is_some() { 1.0 } else { 0.0 }).collect();
+    let device = &found.device();
+    let error = (found - column(targets, 1, device)) * column(known, 1, device);
+    error.square().sum()
+}
+
+/// Cross-entropy of which pieces survive, by squares, summed over the pieces.
+fn survival_loss(logits: Tensor<2>, chunk: &Chunk, features: &Features) -> Tensor<1> {
+    let (size, squares, device) = (chunk.encoded.len(), features.squares, &logits.device());
+    let (mut target, mut known) = (vec![0f32; size * squares], vec![0f32; size * squares]);
+    for (i, fates) in chunk.fates(features).enumerate() {
+        for (row, survives) in fates {
+            known[i * squares + row % squares] = 1.0;
+            target[i * squares + row % squares] = if survives { 1.0 } else { 0.0 };
+        }
+    }
+    let (target, known) = (column(target, squares, device), column(known, squares, device));
+    ((softplus(logits.clone(), 1.0) - logits * target) * known).sum()
+}
+
+fn column(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
+    let size = values.len() / width;
+    Tensor::from_data(TensorData::new(values, [size, width]), device)
 }
 
 /// Sums of the targets' entropies; the other losses are 0.

@@ -3,10 +3,12 @@
 //! Nothing is allocated once the buffers have grown, and each position is computed by itself, in a fixed order of
 //! additions: what it is evaluated together with cannot matter.
 
+use burn::tensor::TensorData;
+
 use crate::encoded::EncodedPosition;
 use crate::encoding::Features;
 use crate::gather::{LANES, add_product, add_rows, dot_rows};
-use crate::network::Nnue;
+use crate::network::{Nnue, tensors_of};
 
 /// A network's weights laid out for inference.
 #[derive(Clone, Debug)]
@@ -67,19 +69,14 @@ impl Clone for Table {
 impl Kernel {
     /// Lays out the weights of a network for positions with these features.
     pub fn new(network: &Nnue, features: &Features) -> Kernel {
-        let [
-            square,
-            kind,
-            state,
-            bias,
-            hidden_weight,
-            hidden_bias,
-            output,
-            output_bias,
-            query_weight,
-            query_bias,
-            moves,
-        ] = network.to_tensors().map(|data| data.try_into_vec::<f32>().expect("weights are f32"));
+        let numbers = |data: TensorData| data.try_into_vec::<f32>().expect("weights are f32");
+        let mut tensors = tensors_of(network).into_iter().map(numbers);
+        let mut next = || tensors.next().expect("as many tensors as an nnue has");
+        let (square, kind, state, bias) = (next(), next(), next(), next());
+        let [hidden_weight, hidden_bias, output, output_bias] = std::array::from_fn(|_| next());
+        let (query_weight, query_bias) = (next(), next());
+        // What lies between only teaches.
+        let moves = tensors.next_back().expect("as many tensors as an nnue has");
         let (accumulator, hidden, policy_width) = (bias.len(), hidden_bias.len(), query_bias.len() + 1);
 
         let mut rows = square;
@@ -186,13 +183,18 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
-    use crate::config::NnueConfig;
+    use crate::config::{NetworkConfig, NnueConfig};
     use crate::encoded::Encoded;
     use crate::encoding::Encoder;
-    use crate::network::BatchTensors;
+    use crate::network::Model;
     use crate::testing::{VARIANTS, positions, random_network};
 
-    fn check(name: &str, config: &NnueConfig) {
+    fn nnue(model: &Model) -> &Nnue {
+        let Model::Nnue(network) = model else { unreachable!("it was configured so") };
+        network
+    }
+
+    fn check(name: &str, config: NnueConfig) {
         let variant = Variant::load(name, None).expect("built in");
         let encoder = Encoder::new(&variant);
         let mut encoded = Encoded::default();
@@ -201,11 +203,12 @@ mod tests {
         }
         let features = encoder.features();
         let device = Device::flex();
-        let network = random_network(config, features, &mut Xoshiro256PlusPlus::seed_from_u64(6), &device);
-        let kernel = Kernel::new(&network, features);
+        let config = NetworkConfig::Nnue(config);
+        let network = random_network(&config, features, &mut Xoshiro256PlusPlus::seed_from_u64(6), &device);
+        let kernel = Kernel::new(nnue(&network), features);
         let (mut buffers, mut logits) = (Activations::default(), Vec::new());
 
-        let output = network.forward(&BatchTensors::new(&encoded, features, &device));
+        let output = network.forward(&encoded, features);
         let wdl = output.wdl_probabilities().into_data().try_into_vec::<f32>().expect("f32");
         let [_, most] = output.policy.dims();
         let policy = output.policy.into_data().try_into_vec::<f32>().expect("f32");
@@ -227,18 +230,18 @@ mod tests {
     #[test]
     fn agrees_with_the_burn_network() {
         for name in VARIANTS {
-            check(name, &NnueConfig::default());
+            check(name, NnueConfig::default());
         }
-        check("sho", &NnueConfig { accumulator: 72, hidden: 16, policy_width: 8 });
-        check("sho", &NnueConfig { accumulator: 32, hidden: 8, policy_width: 64 });
+        check("sho", NnueConfig { accumulator: 72, hidden: 16, policy_width: 8, survival_width: 8 });
+        check("sho", NnueConfig { accumulator: 32, hidden: 8, policy_width: 64, survival_width: 16 });
     }
 
     #[test]
     fn a_new_network_knows_nothing() {
         let variant = Variant::load("chu", None).expect("built in");
         let encoder = Encoder::new(&variant);
-        let network = Nnue::new(&NnueConfig::default(), encoder.features(), 1, &Device::flex());
-        let kernel = Kernel::new(&network, encoder.features());
+        let network = Model::new(&NetworkConfig::default(), encoder.features(), 1, &Device::flex());
+        let kernel = Kernel::new(nnue(&network), encoder.features());
         let (game, moves) = positions("chu", 1, 1).remove(0);
         let mut encoded = Encoded::default();
         encoder.push_game(&game, &moves, &mut encoded);

@@ -3,20 +3,20 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use burn::tensor::{Device, TensorData};
 use selfplay::derive_seed;
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Chunk, Losses, entropy};
+use crate::batch::{Chunk, Losses, Targets};
 use crate::checkpoint::{Checkpoint, Description, Network};
 use crate::config::TrainConfig;
 use crate::dataset::{Dataset, Sample, Sampler};
 use crate::encoding::Features;
 use crate::error::LearnerError;
 use crate::gradient::{self, LossWeights};
-use crate::kernel::{Activations, Kernel};
-use crate::method::Method;
-use crate::sparse;
-use crate::threads::on_threads;
+use crate::method::{Method, StepConfig};
+use crate::network::{Model, TensorSpec};
+use crate::state::{State, wrong};
 
 /// Positions that are encoded together: shared out among threads, and what a burn graph on a CPU likes best.
 const CHUNK: usize = 32;
@@ -45,39 +45,71 @@ pub struct Metrics {
     pub positions: u64,
     /// Positions in the window, without the held-out ones.
     pub window: u64,
-    /// Mean losses over the last tenth of the steps, each before its step.
+    /// Mean losses over the last tenth of the steps, each before its step, of the weights that learn.
     pub training: Losses,
-    /// Losses on the held-out games at the end; `None` if no game is held out.
+    /// Losses of the network that plays on the held-out games before the session; `None` if no game is held out.
+    pub validation_before: Option<Losses>,
+    /// The same at the end.
     pub validation: Option<Losses>,
     /// Number of held-out positions these are means over.
     pub validation_positions: u64,
-    /// Wall-clock time of the steps, without validation.
+    /// Wall-clock time of the steps, without validation; of an interrupted session since it was resumed.
     pub seconds: f64,
 }
+
+/// Steps between two moves of the average. One at every step would cost as much as the step itself in memory traffic.
+const AVERAGE_EVERY: u64 = 4;
+
+/// Where an unfinished session stands. What it has drawn follows from the seed and the number of steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Session {
+    seed: u64,
+    steps: u64,
+    /// Losses of the steps made.
+    losses: Vec<Losses>,
+    validation_before: Option<Losses>,
+}
+
+/// Name of the session in the state.
+const SESSION: &str = "session";
 
 /// A network that learns.
 pub struct Learner {
     config: TrainConfig,
     description: Description,
     features: Features,
+    specs: Vec<TensorSpec>,
     method: Method,
+    /// The weights that play, if they are not those that learn.
+    average: Option<Vec<Vec<f32>>>,
+    session: Option<Session>,
+    device: Device,
     threads: usize,
 }
 
 impl Learner {
     /// Goes on from a checkpoint, on the device its network is on; with `threads` on a CPU, whose number changes no
-    /// result.
+    /// result. A checkpoint from inside a session goes on with that session.
     ///
     /// # Errors
-    /// Names the first key of `config` out of range, or says what is wrong with the state of the optimiser: a state that
-    /// one of the `Gradients` has kept is of no use to the other.
+    /// Names the first key of `config` out of range, or says what is wrong with the state: one that one of the
+    /// `Gradients` has kept is of no use to the other.
     pub fn new(checkpoint: Checkpoint, config: &TrainConfig, threads: usize) -> Result<Learner, LearnerError> {
         config.validate()?;
-        let Checkpoint { network, optimizer } = checkpoint;
-        let features = network.features;
-        let method = Method::new(network.model, optimizer, config)?;
+        let Checkpoint { network, learner } = checkpoint;
+        let Network { description, features, model } = network;
+        let specs = Model::specs(&description.network, &features);
+        let mut state = learner.map(|file| State::read(&file)).transpose()?;
+        let session = state.as_ref().and_then(|state| state.word(SESSION)).map(serde_json::from_str::<Session>);
+        let session = session.transpose().map_err(|error| wrong(error.to_string()))?;
+        let average = (config.average_decay > 0.0).then(|| {
+            let numbers = |data: TensorData| data.try_into_vec::<f32>().expect("weights are f32");
+            model.to_tensors().into_iter().map(numbers).collect()
+        });
+        let device = model.device();
+        let method = Method::new(model, &description.network, &specs, state.as_mut(), config)?;
         let (config, threads) = (config.clone(), threads.max(1));
-        Ok(Learner { config, description: network.description, features, method, threads })
+        Ok(Learner { config, description, features, specs, method, average, session, device, threads })
     }
 
     /// Steps made in the network's life.
@@ -85,12 +117,23 @@ impl Learner {
         self.description.steps
     }
 
-    /// The network as it is now.
+    /// The network that plays, as it is now.
     pub fn network(&self) -> Network {
-        Network { description: self.description.clone(), features: self.features.clone(), model: self.method.model() }
+        Network { description: self.description.clone(), features: self.features.clone(), model: self.model() }
     }
 
-    /// The network as it is now as a child of the network it went on from, with the state of the optimiser.
+    fn model(&self) -> Model {
+        match &self.average {
+            None => self.method.model(),
+            Some(average) => {
+                let tensors = self.specs.iter().zip(average);
+                let tensors = tensors.map(|(spec, values)| TensorData::new(values.clone(), spec.shape.clone()));
+                Model::from_tensors(&self.description.network, tensors.collect(), &self.device)
+            }
+        }
+    }
+
+    /// The network as it is now as a child of the network it went on from, with what learning needs to go on.
     ///
     /// # Errors
     /// If the state cannot be written down.
@@ -100,60 +143,108 @@ impl Learner {
             network.description.parent = Some(format!("{:06}", self.description.generation));
             network.description.generation = generation;
         }
-        Ok(Checkpoint { network, optimizer: Some(self.method.state()?) })
+        let mut state = State::default();
+        self.method.save(&self.specs, &mut state)?;
+        if let Some(session) = &self.session {
+            state.put_word(SESSION, serde_json::to_string(session).map_err(|error| wrong(error.to_string()))?);
+        }
+        Ok(Checkpoint { network, learner: Some(state.write()?) })
     }
 
-    /// One session over a data set: [`TrainConfig::steps`] steps for the positions that are new to the network. `progress` is called after each of them and may stop
-    /// the session. A function of the network, the data set, the configuration and the seed.
+    /// One session over a data set: [`TrainConfig::steps`] steps for the positions that are new to the network, or what
+    /// is left of them after a session was stopped. `progress` is called after each of them and may stop the session: then
+    /// [`Learner::checkpoint`] keeps where it stands. A function of the network, the data set, the configuration and the
+    /// seed, however often it was stopped.
+    ///
+    /// # Errors
+    /// If a session was stopped that had another seed or length.
     pub fn train(
         &mut self,
         data: &Dataset,
         seed: u64,
-        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Metrics {
-        let started = Instant::now();
+        progress: &mut dyn FnMut(&Progress, &Learner) -> ControlFlow<()>,
+    ) -> Result<Metrics, LearnerError> {
         let steps = self.config.steps(data.new_to(self.description.generation));
-        let reflect = self.config.reflect && data.encoder().can_reflect();
-        let mut sampler = Sampler::new(data.training(), reflect, derive_seed(&[seed, self.description.steps]));
+        let mut session = match self.session.take() {
+            Some(session) if (session.seed, session.steps) == (seed, steps) => session,
+            Some(session) => {
+                let (old, old_seed) = (session.steps, session.seed);
+                return Err(wrong(format!(
+                    "a session of {old} steps with seed {old_seed} was stopped; expected {steps} steps with seed {seed}"
+                )));
+            }
+            None => Session { seed, steps, losses: Vec::new(), validation_before: self.validate(data) },
+        };
+        let started = Instant::now();
+        let first = session.losses.len() as u64;
+        let mut sampler =
+            Sampler::new(data.training(), self.config.reflect, derive_seed(&[seed, self.description.steps - first]));
         let (mut samples, mut chunks) = (Vec::new(), Vec::new());
-        let mut recent = Vec::new();
-        let mut done = 0;
+        for _ in 0..first {
+            sampler.draw(self.config.batch_size, &mut samples);
+        }
+        let mut done = first;
         while done < steps {
             sampler.draw(self.config.batch_size, &mut samples);
             data.fill(&samples, CHUNK, self.threads, &mut chunks);
             let learning_rate = self.config.learning_rate_at(self.description.steps, done, steps);
             let losses = self.step(&chunks, learning_rate);
             done += 1;
-            recent.push(losses);
+            session.losses.push(losses);
             let step = self.description.steps;
-            if progress(&Progress { done, steps, step, learning_rate, losses }).is_break() {
+            // It is with the learner, so that a checkpoint holds it.
+            self.session = Some(session);
+            let stop = progress(&Progress { done, steps, step, learning_rate, losses }, self).is_break();
+            session = self.session.take().expect("put there above");
+            if stop && done < steps {
+                self.session = Some(session.clone());
                 break;
             }
         }
         let seconds = started.elapsed().as_secs_f64();
-        let last = recent.len().div_ceil(10);
+        let last = session.losses.len().div_ceil(10);
         let mut training = Losses::default();
-        recent[recent.len() - last..].iter().for_each(|losses| training.add(*losses));
-        Metrics {
+        session.losses[session.losses.len() - last..].iter().for_each(|losses| training.add(*losses));
+        Ok(Metrics {
             steps: done,
             positions: done * self.config.batch_size as u64,
             window: data.training().len() as u64,
-            training: training.over(last, last),
+            training: training.over(Targets { policies: last, values: last, pieces: last, ends: last }),
+            validation_before: session.validation_before,
             validation: self.validate(data),
             validation_positions: data.validation().len() as u64,
             seconds,
-        }
+        })
     }
 
     /// One step on a batch; gives its losses before the step.
     pub fn step(&mut self, chunks: &[Chunk], learning_rate: f64) -> Losses {
-        let weights = LossWeights { policy: self.config.policy_weight, value: self.config.value_weight };
-        let losses = self.method.step(&self.features, chunks, weights, learning_rate, self.threads);
+        let TrainConfig { policy_weight, value_weight, survival_weight, plies_left_weight, .. } = self.config;
+        let step = StepConfig {
+            features: &self.features,
+            weights: LossWeights {
+                policy: policy_weight,
+                value: value_weight,
+                survival: survival_weight,
+                plies_left: plies_left_weight,
+            },
+            learning_rate,
+            threads: self.threads,
+        };
+        let losses = self.method.step(chunks, &step);
         self.description.steps += 1;
+        let steps = self.description.steps;
+        if let Some(average) = &mut self.average
+            && steps.is_multiple_of(AVERAGE_EVERY)
+        {
+            // The first steps are much of a short life.
+            let keep = self.config.average_decay.min((1.0 + steps as f64) / (10.0 + steps as f64));
+            self.method.average(average, keep.powi(AVERAGE_EVERY as i32), self.threads);
+        }
         losses
     }
 
-    /// Losses on the held-out games; `None` if there are none.
+    /// Losses of the network that plays on the held-out games; `None` if there are none.
     pub fn validate(&self, data: &Dataset) -> Option<Losses> {
         if data.validation().is_empty() {
             return None;
@@ -161,74 +252,112 @@ impl Learner {
         let mut chunks = Vec::new();
         let samples: Vec<_> = data.validation().iter().map(|&row| Sample { row, reflected: false }).collect();
         data.fill(&samples, CHUNK, self.threads, &mut chunks);
-        Some(losses(&Kernel::new(&self.method.model(), &self.features), &chunks, self.threads))
+        Some(self.losses(&chunks))
     }
-}
 
-/// Losses of a network on positions with targets.
-pub fn losses(kernel: &Kernel, chunks: &[Chunk], threads: usize) -> Losses {
-    let mut work: Vec<_> = chunks.iter().map(|chunk| (chunk, Losses::default())).collect();
-    on_threads(threads, &mut work, |(chunk, sum)| {
-        let (mut buffers, mut logits) = (Activations::default(), Vec::new());
-        let mut targets = chunk.policy.as_slice();
-        for (position, wdl) in chunk.encoded.iter().zip(&chunk.wdl) {
-            let found = kernel.evaluate(position, &mut buffers, &mut logits);
-            let (target, rest) = targets.split_at(logits.len());
-            targets = rest;
-            let value: f64 = wdl.iter().zip(found).map(|(&t, p)| -(t as f64) * (p as f64).max(1e-30).ln()).sum();
-            sum.add(Losses {
-                policy: if target.is_empty() { 0.0 } else { sparse::cross_entropy(&mut logits, target) },
-                policy_floor: entropy(target),
-                value,
-                value_floor: entropy(wdl),
-            });
-        }
-    });
-    let mut sum = Losses::default();
-    work.iter().for_each(|(_, part)| sum.add(*part));
-    let (policies, values) = gradient::sizes(chunks);
-    sum.over(policies, values)
+    /// Losses of the network that plays on positions with targets.
+    pub fn losses(&self, chunks: &[Chunk]) -> Losses {
+        gradient::losses(&self.model(), &self.features, chunks)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::Arc;
 
-    use burn::tensor::Device;
     use engine::Variant;
 
     use super::*;
-    use crate::config::{Gradients, NetworkConfig, NnueConfig};
+    use crate::config::{Gradients, MaterialConfig, NetworkConfig, NnueConfig, ResnetConfig};
     use crate::testing::{chunks, positions, row, write_shard};
 
     fn small() -> NetworkConfig {
-        NetworkConfig::Nnue(NnueConfig { accumulator: 64, hidden: 16, policy_width: 16 })
+        NetworkConfig::Nnue(NnueConfig { accumulator: 64, hidden: 16, policy_width: 16, survival_width: 8 })
+    }
+
+    fn resnet() -> NetworkConfig {
+        NetworkConfig::Resnet(ResnetConfig { channels: 16, blocks: 1, hidden: 16, policy_width: 16 })
+    }
+
+    fn sho() -> Arc<Variant> {
+        Variant::load("sho", None).expect("built in")
+    }
+
+    fn learner_of(network: &NetworkConfig, config: &TrainConfig, threads: usize) -> Learner {
+        let network = Network::new(network, &sho(), 3, &Device::flex()).expect("sound");
+        Learner::new(Checkpoint { network, learner: None }, config, threads).expect("sound")
     }
 
     fn learner(config: &TrainConfig, threads: usize) -> Learner {
-        let variant = Variant::load("sho", None).expect("built in");
-        let network = Network::new(&small(), &variant, 3, &Device::flex()).expect("sound");
-        Learner::new(Checkpoint { network, optimizer: None }, config, threads).expect("sound")
+        learner_of(&small(), config, threads)
     }
 
     fn weights(learner: &Learner) -> Vec<Vec<f32>> {
-        learner.method.model().to_tensors().map(|data| data.try_into_vec::<f32>().expect("f32")).to_vec()
+        let numbers = |data: TensorData| data.try_into_vec::<f32>().expect("f32");
+        learner.model().to_tensors().into_iter().map(numbers).collect()
     }
 
     #[test]
     fn overfits_a_few_positions() {
         let batch = chunks("sho", 9, 40, CHUNK);
-        let config = TrainConfig { learning_rate: 0.01, square_rate: 1.0, warmup_steps: 10, ..TrainConfig::default() };
-        let mut learner = learner(&config, 2);
-        let first = learner.step(&batch, 0.0);
-        // A new network knows nothing: ln 3 for three outcomes.
-        assert!((first.value - 3f64.ln()).abs() < 1e-6, "{first:?}");
-        for step in 0..400 {
-            learner.step(&batch, config.learning_rate_at(step, step, 400));
+        let config = TrainConfig {
+            learning_rate: 0.01,
+            square_rate: 1.0,
+            warmup_steps: 10,
+            survival_weight: 1.0,
+            plies_left_weight: 0.1,
+            average_decay: 0.9,
+            ..TrainConfig::default()
+        };
+        for network in [small(), resnet()] {
+            let mut learner = learner_of(&network, &config, 2);
+            let first = learner.step(&batch, 0.0);
+            // A new network knows nothing: ln 3 for three outcomes, ln 2 for whether a piece survives.
+            assert!((first.value - 3f64.ln()).abs() < 1e-6, "{first:?}");
+            assert!((first.survival - 2f64.ln()).abs() < 1e-6, "{first:?}");
+            for step in 0..400 {
+                learner.step(&batch, config.learning_rate_at(step, step, 400));
+            }
+            let found = learner.losses(&batch);
+            assert!(found.policy < found.policy_floor + 0.05, "{found:?}");
+            assert!(found.value < found.value_floor + 0.05, "{found:?}");
+            assert!(found.survival < 0.1 && found.plies_left < 0.2, "{found:?}");
         }
-        let found = losses(&Kernel::new(&learner.method.model(), &learner.features), &batch, 1);
-        assert!(found.policy < found.policy_floor + 0.05, "{found:?}");
-        assert!(found.value < found.value_floor + 0.05, "{found:?}");
+    }
+
+    #[test]
+    fn learns_which_kinds_survive() {
+        // A constructed set: the pieces of every second kind survive, on all squares and for both sides.
+        let batch = chunks("sho", 21, 96, CHUNK);
+        let features = Features::of(&sho());
+        let built = |chunk: &Chunk| {
+            let mut chunk = chunk.clone();
+            let rows = chunk.encoded.iter().flat_map(|position| position.rows);
+            let pieces = rows.filter(|&&row| (row as usize) < features.piece_rows());
+            chunk.survives = pieces.map(|&row| (row as usize / features.squares).is_multiple_of(2)).collect();
+            chunk.plies_left.fill(Some(50));
+            chunk
+        };
+        let batch: Vec<Chunk> = batch.iter().map(built).collect();
+        let (training, held_out) = batch.split_at(2);
+        let material = NetworkConfig::Material(MaterialConfig::default());
+        for (network, learning_rate) in [(small(), 0.01), (resnet(), 0.01), (material, 0.1)] {
+            let config = TrainConfig {
+                policy_weight: 0.0,
+                value_weight: 0.0,
+                survival_weight: 1.0,
+                plies_left_weight: 0.0,
+                average_decay: 0.0,
+                ..TrainConfig::default()
+            };
+            let mut learner = learner_of(&network, &config, 2);
+            for _ in 0..200 {
+                learner.step(training, learning_rate);
+            }
+            let found = learner.losses(held_out);
+            assert!(found.survival < 0.02, "{network:?}: {found:?}");
+        }
     }
 
     #[test]
@@ -237,18 +366,43 @@ mod tests {
         let learn = |gradients| {
             let mut learner = learner(&TrainConfig { gradients, ..TrainConfig::default() }, 2);
             let losses: Vec<_> = (0..20).map(|_| learner.step(&batch, 1e-3)).collect();
-            (losses, learner.checkpoint(1).expect("can be kept").optimizer.is_some())
+            (losses, learner.checkpoint(1).expect("can be kept").learner.is_some())
         };
-        let (sparse, autodiff) = (learn(Gradients::Sparse), learn(Gradients::Autodiff));
-        assert!(sparse.1 && autodiff.1);
-        for (a, b) in sparse.0.iter().zip(&autodiff.0) {
+        let (own, autodiff) = (learn(Gradients::Own), learn(Gradients::Autodiff));
+        assert!(own.1 && autodiff.1);
+        for (a, b) in own.0.iter().zip(&autodiff.0) {
             assert!((a.policy - b.policy).abs() < 1e-3 && (a.value - b.value).abs() < 1e-3, "{a:?} {b:?}");
+            assert!((a.survival - b.survival).abs() < 1e-3, "{a:?} {b:?}");
+            assert!((a.plies_left - b.plies_left).abs() < 1e-2, "{a:?} {b:?}");
         }
-        assert!(sparse.0[19].policy < sparse.0[0].policy - 0.01, "{:?}", sparse.0[19]);
+        assert!(own.0[19].policy < own.0[0].policy - 0.01, "{:?}", own.0[19]);
+    }
+
+    #[test]
+    fn the_network_that_plays_is_the_average_of_those_that_learn() {
+        let batch = chunks("sho", 10, 40, CHUNK);
+        let decay = 0.7;
+        let config = TrainConfig { average_decay: decay, ..TrainConfig::default() };
+        let mut averaged = learner(&config, 2);
+        let mut plain = learner(&TrainConfig { average_decay: 0.0, ..config }, 2);
+        // By the rule, in double precision: every fourth step, keep^4 of what was there, keep at most (1 + t) / (10 + t).
+        let mut expected: Vec<f64> = weights(&plain).concat().iter().map(|&w| w as f64).collect();
+        for step in 1..=12 {
+            averaged.step(&batch, 1e-3);
+            plain.step(&batch, 1e-3);
+            if step % 4 == 0 {
+                let keep = decay.min((1.0 + step as f64) / (10.0 + step as f64)).powi(4);
+                let learning = weights(&plain).concat();
+                expected.iter_mut().zip(learning).for_each(|(e, w)| *e = keep * *e + (1.0 - keep) * w as f64);
+            }
+        }
+        for (found, expected) in weights(&averaged).concat().iter().zip(&expected) {
+            assert!((*found as f64 - expected).abs() < 1e-6, "{found} {expected}");
+        }
     }
 
     fn data(folder: &Path, config: &TrainConfig) -> Dataset {
-        let variant = Variant::load("sho", None).expect("built in");
+        let variant = sho();
         let rows: Vec<_> =
             positions("sho", 11, 300).iter().enumerate().map(|(i, (game, moves))| row(game, moves, i as u64)).collect();
         write_shard(&folder.join("gen-000000/a.parquet"), &variant, &rows);
@@ -266,11 +420,12 @@ mod tests {
         let learn = |threads, seed| {
             let mut learner = learner(&config, threads);
             let mut steps = 0;
-            let metrics = learner.train(&data, seed, &mut |progress| {
+            let metrics = learner.train(&data, seed, &mut |progress, _| {
                 steps += 1;
                 assert_eq!((progress.done, progress.step), (steps, steps));
                 ControlFlow::Continue(())
             });
+            let metrics = metrics.expect("a new session");
             assert_eq!(metrics.steps, config.steps(data.training().len()));
             (weights(&learner), Metrics { seconds: 0.0, ..metrics })
         };
@@ -283,41 +438,72 @@ mod tests {
         assert_eq!(once.1.validation_positions + once.1.window, 300);
     }
 
-    fn stops_and_goes_on(gradients: Gradients) {
+    /// A session stopped after every second step and taken up again from the disk equals one that was never stopped.
+    fn stops_and_goes_on(network: &NetworkConfig, gradients: Gradients) {
         let folder = tempfile::tempdir().expect("a folder");
-        let variant = Variant::load("sho", None).expect("built in");
-        let batch = chunks("sho", 12, 40, CHUNK);
-        let config = TrainConfig { gradients, ..TrainConfig::default() };
-        let mut straight = learner(&config, 2);
-        for _ in 0..5 {
-            straight.step(&batch, 1e-3);
-        }
-        let path = folder.path().join("networks/000001");
-        straight.checkpoint(1).expect("can be kept").save(&path).expect("can be written");
-        for _ in 0..5 {
-            straight.step(&batch, 1e-3);
-        }
-
-        let load = || Checkpoint::load(&path, &variant, &Device::flex()).expect("sound");
-        assert_eq!(load().network.description.parent.as_deref(), Some("000000"));
-        let mut resumed = Learner::new(load(), &config, 2).expect("sound");
-        assert_eq!(resumed.steps(), 5);
-        for _ in 0..5 {
-            resumed.step(&batch, 1e-3);
-        }
-        assert!(weights(&resumed) == weights(&straight), "{gradients:?}");
-
-        let other = match gradients {
-            Gradients::Sparse => Gradients::Autodiff,
-            Gradients::Autodiff => Gradients::Sparse,
+        let config = TrainConfig {
+            batch_size: 40,
+            samples_per_position: 1.0,
+            validation_share: 0.2,
+            gradients,
+            ..TrainConfig::default()
         };
-        let refused = Learner::new(load(), &TrainConfig { gradients: other, ..config }, 1);
-        assert!(matches!(refused, Err(LearnerError::Optimizer { .. })));
+        let data = data(folder.path(), &config);
+        let mut straight = learner_of(network, &config, 2);
+        let expected = straight.train(&data, 5, &mut |_, _| ControlFlow::Continue(())).expect("a new session");
+        assert!(expected.steps > 5);
+
+        let mut stopped = learner_of(network, &config, 2);
+        let mut times = 0;
+        let metrics = loop {
+            let metrics = stopped.train(&data, 5, &mut |progress, _| match progress.done % 2 {
+                0 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            });
+            let metrics = metrics.expect("the same session");
+            if metrics.steps == expected.steps {
+                break metrics;
+            }
+            let path = folder.path().join(format!("networks/stopped-{times}"));
+            stopped.checkpoint(0).expect("can be kept").save(&path).expect("can be written");
+            let checkpoint = Checkpoint::load(&path, &sho(), &Device::flex()).expect("sound");
+            stopped = Learner::new(checkpoint, &config, 2).expect("sound");
+            times += 1;
+        };
+        assert!(times >= 2);
+        assert!(weights(&stopped) == weights(&straight), "{network:?} {gradients:?}");
+        assert_eq!(Metrics { seconds: 0.0, ..metrics }, Metrics { seconds: 0.0, ..expected });
+
+        let path = folder.path().join("networks/000001");
+        stopped.checkpoint(1).expect("can be kept").save(&path).expect("can be written");
+        let load = || Checkpoint::load(&path, &sho(), &Device::flex()).expect("sound");
+        assert_eq!(load().network.description.parent.as_deref(), Some("000000"));
+        if *network == small() {
+            let other = match gradients {
+                Gradients::Own => Gradients::Autodiff,
+                Gradients::Autodiff => Gradients::Own,
+            };
+            let refused = Learner::new(load(), &TrainConfig { gradients: other, ..config }, 1);
+            assert!(matches!(refused, Err(LearnerError::State { .. })));
+        }
     }
 
     #[test]
-    fn goes_on_from_a_checkpoint_as_if_never_stopped() {
-        stops_and_goes_on(Gradients::Sparse);
-        stops_and_goes_on(Gradients::Autodiff);
+    fn goes_on_inside_a_session_as_if_never_stopped() {
+        stops_and_goes_on(&small(), Gradients::Own);
+        stops_and_goes_on(&small(), Gradients::Autodiff);
+        stops_and_goes_on(&resnet(), Gradients::Own);
+        stops_and_goes_on(&NetworkConfig::Material(MaterialConfig::default()), Gradients::Own);
+    }
+
+    #[test]
+    fn another_session_is_not_taken_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = TrainConfig { batch_size: 40, samples_per_position: 1.0, ..TrainConfig::default() };
+        let data = data(folder.path(), &config);
+        let mut learner = learner(&config, 1);
+        learner.train(&data, 5, &mut |_, _| ControlFlow::Break(())).expect("a new session");
+        let error = learner.train(&data, 6, &mut |_, _| ControlFlow::Break(())).expect_err("another seed").to_string();
+        assert!(error.contains("seed 5") && error.contains("seed 6"), "{error}");
     }
 }

@@ -36,6 +36,7 @@ mod method;
 pub mod network;
 mod rng;
 pub mod sparse;
+mod state;
 #[cfg(test)]
 mod testing;
 mod threads;
@@ -43,9 +44,9 @@ mod threads;
 pub use burn::tensor::Device;
 
 pub use checkpoint::{Checkpoint, Description, Network, VariantId};
-pub use config::{Gradients, NetworkConfig, NnueConfig, Schedule, TrainConfig};
-pub use dataset::Dataset;
+pub use config::{Gradients, MaterialConfig, NetworkConfig, NnueConfig, ResnetConfig, Schedule, TrainConfig};
+pub use dataset::{Dataset, Endings};
 pub use encoding::{ENCODING_VERSION, Encoder};
 pub use error::{CheckpointError, ConfigError, DatasetError, EncodingError, LearnerError};
-pub use evaluator::{NnueEvaluator, evaluator};
+pub use evaluator::{NetworkEvaluator, evaluator};
 pub use learner::{Learner, Metrics, Progress};

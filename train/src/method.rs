@@ -1,40 +1,48 @@
-//! The two ways of making a step: by own loops on a CPU, or all by burn.
-
-use std::collections::HashMap;
+//! The ways of making a step: by own loops on a CPU, or all by burn.
 
 use burn::grad_clipping::GradientClippingConfig;
 use burn::lr_scheduler::module_lr_scheduler::ModuleLrScheduler;
-use burn::module::{Module, ParamGroup};
+use burn::module::{Module, ParamGroup, ParamId};
 use burn::optim::{AdamWConfig, ModuleOptimizer, OptimizerRecord};
 use burn::tensor::{Bytes, Device, TensorData};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 
 use crate::adamw::{AdamW, Parameter, RowGradient};
 use crate::batch::{Chunk, Losses};
-use crate::config::{Gradients, TrainConfig};
+use crate::config::{Gradients, NetworkConfig, TrainConfig};
 use crate::encoding::Features;
 use crate::error::LearnerError;
 use crate::gradient::{self, LossWeights};
-use crate::network::{HEADS, Heads, Nnue, TENSOR_NAMES, TENSORS};
+use crate::network::{HEADS, Heads, Model, TensorSpec, tensors_of};
 use crate::sparse::{self, Parts};
+use crate::state::{State, wrong};
+use crate::threads::on_threads;
 
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
+/// The constant part of a step.
+pub(crate) struct StepConfig<'a> {
+    pub(crate) features: &'a Features,
+    pub(crate) weights: LossWeights,
+    pub(crate) learning_rate: f64,
+    pub(crate) threads: usize,
+}
+
 /// A network in the middle of learning, with the state of its optimiser.
 pub(crate) enum Method {
-    /// `Gradients::Sparse`.
-    Sparse(Box<Sparse>),
-    /// `Gradients::Autodiff`.
+    /// Own loops over the tables of an `nnue` network.
+    Own(Box<Own>),
+    /// All by burn.
     Autodiff(Box<Autodiff>),
 }
 
 /// Weights as plain numbers.
-pub(crate) struct Sparse {
-    parameters: [Parameter; TENSORS],
-    shapes: [Vec<usize>; TENSORS],
-    gradients: [RowGradient; TENSORS],
+pub(crate) struct Own {
+    config: NetworkConfig,
+    specs: Vec<TensorSpec>,
+    parameters: Vec<Parameter>,
+    gradients: Vec<RowGradient>,
     optimizer: AdamW,
     /// Share of the learning rate for the table of pieces on squares, the first parameter.
     square_rate: f64,
@@ -47,190 +55,221 @@ pub(crate) struct Sparse {
 /// Weights in burn.
 pub(crate) struct Autodiff {
     /// On a device with autodiff; away only during a step.
-    model: Option<Nnue>,
+    model: Option<Model>,
     optimizer: ModuleOptimizer,
-    square_rate: f64,
-    device: Device,
+    /// The table of pieces on squares, if there is one, and its share of the learning rate.
+    square: Option<(ParamId, f64)>,
 }
 
+/// Names of tensors in the state.
+const WEIGHTS: &str = "weights";
+const MOMENTS: [&str; 2] = ["moment_1", "moment_2"];
+const RECORD: &str = "burn";
+const STEPS: &str = "steps";
+
 impl Method {
-    pub(crate) fn new(model: Nnue, state: Option<Vec<u8>>, config: &TrainConfig) -> Result<Method, LearnerError> {
-        let max_norm = (config.gradient_clip > 0.0).then_some(config.gradient_clip as f32);
-        let weight_decay = config.weight_decay as f32;
-        match config.gradients {
-            Gradients::Sparse => {
-                let device = model.square.val().device().without_autodiff();
-                let tensors = model.to_tensors();
-                let shapes = tensors.each_ref().map(|data| data.shape().as_slice().to_vec());
-                let mut index = 0;
-                let parameters = tensors.map(|data| {
-                    let data = data.try_into_vec::<f32>().expect("weights are f32");
-                    // The heads' gradients are whole: each tensor counts as one row.
-                    let width = if HEADS.contains(&index) { data.len() } else { shapes[index][1] };
-                    index += 1;
-                    Parameter::new(width, data)
-                });
-                let mut sparse = Sparse {
-                    parameters,
-                    shapes,
-                    gradients: Default::default(),
-                    optimizer: AdamW { beta_1: BETA_1, beta_2: BETA_2, epsilon: EPSILON, weight_decay, max_norm },
-                    square_rate: config.square_rate,
-                    time: 0,
-                    device,
-                };
-                if let Some(state) = state {
-                    sparse.load(&state)?;
-                }
-                Ok(Method::Sparse(Box::new(sparse)))
-            }
-            Gradients::Autodiff => {
-                let model = model.train();
-                let device = model.square.val().device();
-                let optimizer = AdamWConfig::new()
-                    .with_beta_1(BETA_1)
-                    .with_beta_2(BETA_2)
-                    .with_epsilon(EPSILON)
-                    .with_weight_decay(weight_decay)
-                    .with_grad_clipping(max_norm.map(GradientClippingConfig::Norm))
-                    .init();
-                let optimizer = match state {
-                    Some(state) => {
-                        let record = OptimizerRecord::from_bytes(Bytes::from_bytes_vec(state));
-                        optimizer.load_record(record.map_err(|e| wrong_state(&e.to_string()))?)
-                    }
-                    None => optimizer,
-                };
-                Ok(Method::Autodiff(Box::new(Autodiff {
-                    model: Some(model),
-                    optimizer,
-                    square_rate: config.square_rate,
-                    device,
-                })))
-            }
+    /// Goes on from `state`, which holds the weights that learn and the optimiser's means, or begins with `model`.
+    pub(crate) fn new(
+        model: Model,
+        network: &NetworkConfig,
+        specs: &[TensorSpec],
+        state: Option<&mut State>,
+        config: &TrainConfig,
+    ) -> Result<Method, LearnerError> {
+        let own = config.gradients == Gradients::Own && matches!(model, Model::Nnue(_)) && is_cpu(&model.device());
+        match own {
+            true => Ok(Method::Own(Box::new(Own::new(model, network, specs, state, config)?))),
+            false => Ok(Method::Autodiff(Box::new(Autodiff::new(model, network, specs, state, config)?))),
         }
     }
 
     /// The network as it is now, on a device without autodiff.
-    pub(crate) fn model(&self) -> Nnue {
+    pub(crate) fn model(&self) -> Model {
         match self {
-            Method::Sparse(sparse) => {
-                let mut index = 0;
-                let tensors = sparse.parameters.each_ref().map(|parameter| {
-                    index += 1;
-                    TensorData::new(parameter.weights.clone(), sparse.shapes[index - 1].clone())
-                });
-                Nnue::from_tensors(tensors, &sparse.device)
-            }
-            Method::Autodiff(autodiff) => autodiff.model.as_ref().expect("it is away only during a step").valid(),
+            Method::Own(own) => own.model(),
+            Method::Autodiff(autodiff) => autodiff.model().valid(),
         }
     }
 
-    /// The state of the optimiser: safetensors for `Sparse`, a record of burn for `Autodiff`.
-    pub(crate) fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        match self {
-            Method::Sparse(sparse) => sparse.state(),
+    /// Moves `average` towards the weights: it keeps a share `keep` of itself.
+    pub(crate) fn average(&self, average: &mut [Vec<f32>], keep: f64, threads: usize) {
+        const PIECE: usize = 1 << 16;
+        let copies;
+        let weights: Vec<&[f32]> = match self {
+            Method::Own(own) => own.parameters.iter().map(|parameter| parameter.weights.as_slice()).collect(),
             Method::Autodiff(autodiff) => {
-                let bytes = autodiff.optimizer.into_bytes().map_err(|e| wrong_state(&e.to_string()))?;
-                Ok(bytes.to_vec())
+                copies = tensors_of(autodiff.model());
+                copies.iter().map(|data| data.as_slice().expect("weights are f32")).collect()
             }
-        }
-    }
-
-    /// One step on a batch; gives its losses before the step.
-    pub(crate) fn step(
-        &mut self,
-        features: &Features,
-        chunks: &[Chunk],
-        weights: LossWeights,
-        learning_rate: f64,
-        threads: usize,
-    ) -> Losses {
-        match self {
-            Method::Sparse(sparse) => sparse.step(features, chunks, weights, learning_rate, threads),
-            Method::Autodiff(autodiff) => {
-                let model = autodiff.model.take().expect("it is away only during a step");
-                let (losses, gradients) = gradient::gradients(&model, features, chunks, weights, &autodiff.device);
-                let square = ParamGroup::from_ids(vec![model.square.id]);
-                let mut rates =
-                    ModuleLrScheduler::new(learning_rate).with_group(square, learning_rate * autodiff.square_rate);
-                autodiff.model = Some(autodiff.optimizer.step(rates.step(), model, gradients));
-                losses
-            }
-        }
-    }
-}
-
-const STEPS: &str = "steps";
-
-impl Sparse {
-    fn step(
-        &mut self,
-        features: &Features,
-        chunks: &[Chunk],
-        weights: LossWeights,
-        learning_rate: f64,
-        threads: usize,
-    ) -> Losses {
-        let heads = std::array::from_fn(|i| {
-            let index = HEADS.start + i;
-            TensorData::new(self.parameters[index].weights.clone(), self.shapes[index].clone())
+        };
+        let mut pieces: Vec<_> = average
+            .iter_mut()
+            .zip(weights)
+            .flat_map(|(average, weights)| average.chunks_mut(PIECE).zip(weights.chunks(PIECE)))
+            .collect();
+        let move_on = (1.0 - keep) as f32;
+        on_threads(threads, &mut pieces, |(average, weights)| {
+            average.iter_mut().zip(*weights).for_each(|(a, w)| *a += move_on * (w - *a));
         });
-        let heads = Heads::from_tensors(heads, &self.device.clone().autodiff());
-        let [square, .., moves] = &self.parameters;
-        let parts = Parts { square: &square.weights, heads: &heads, moves: &moves.weights };
-        let losses = sparse::gradients(parts, features, chunks, weights, threads, &mut self.gradients);
-        self.time += 1;
-        let rates = std::iter::once(self.square_rate).chain(std::iter::repeat(1.0));
-        for ((parameter, gradient), rate) in self.parameters.iter_mut().zip(&self.gradients).zip(rates) {
-            self.optimizer.step(parameter, gradient, self.time, learning_rate * rate, threads);
-        }
-        losses
     }
 
-    /// The means of AdamW: tensors `moment_1.NAME` and `moment_2.NAME` as long as the weights, and the steps made.
-    fn state(&self) -> Result<Vec<u8>, LearnerError> {
-        let mut tensors = Vec::new();
-        for (name, parameter) in TENSOR_NAMES.into_iter().zip(&self.parameters) {
-            for (prefix, values) in [("moment_1", &parameter.moment_1), ("moment_2", &parameter.moment_2)] {
-                tensors.push((format!("{prefix}.{name}"), values.len(), bytes_of(values)));
+    /// Adds the weights and the state of the optimiser.
+    pub(crate) fn save(&self, specs: &[TensorSpec], state: &mut State) -> Result<(), LearnerError> {
+        match self {
+            Method::Own(own) => {
+                for (spec, parameter) in specs.iter().zip(&own.parameters) {
+                    state.put_floats(format!("{WEIGHTS}.{}", spec.name), &parameter.weights);
+                    for (moment, values) in MOMENTS.into_iter().zip([&parameter.moment_1, &parameter.moment_2]) {
+                        state.put_floats(format!("{moment}.{}", spec.name), values);
+                    }
+                }
+                state.put_word(STEPS, own.time.to_string());
             }
-        }
-        let error = |e: safetensors::SafeTensorError| wrong_state(&e.to_string());
-        let mut views = Vec::new();
-        for (name, len, bytes) in &tensors {
-            views.push((name, TensorView::new(Dtype::F32, vec![*len], bytes).map_err(error)?));
-        }
-        let metadata = HashMap::from([(STEPS.to_string(), self.time.to_string())]);
-        serialize(views, Some(metadata)).map_err(error)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), LearnerError> {
-        let error = |e: safetensors::SafeTensorError| wrong_state(&e.to_string());
-        let file = SafeTensors::deserialize(state).map_err(error)?;
-        let (_, header) = SafeTensors::read_metadata(state).map_err(error)?;
-        let steps = header.metadata().as_ref().and_then(|pairs| pairs.get(STEPS)?.parse().ok());
-        self.time = steps.ok_or_else(|| wrong_state("no number of steps"))?;
-        for (name, parameter) in TENSOR_NAMES.into_iter().zip(&mut self.parameters) {
-            for (prefix, values) in [("moment_1", &mut parameter.moment_1), ("moment_2", &mut parameter.moment_2)] {
-                let tensor = file.tensor(&format!("{prefix}.{name}")).map_err(error)?;
-                if tensor.dtype() != Dtype::F32 || tensor.shape() != [values.len()] {
-                    let found = format!("{prefix}.{name} is {:?} {:?}", tensor.dtype(), tensor.shape());
-                    return Err(wrong_state(&format!("{found}, expected F32 [{}]", values.len())));
+            Method::Autodiff(autodiff) => {
+                for (spec, data) in specs.iter().zip(tensors_of(autodiff.model())) {
+                    let values = data.as_slice::<f32>().expect("weights are f32");
+                    state.put_floats(format!("{WEIGHTS}.{}", spec.name), values);
                 }
-                for (value, bytes) in values.iter_mut().zip(tensor.data().as_chunks().0) {
-                    *value = f32::from_le_bytes(*bytes);
-                }
+                let record = autodiff.optimizer.into_bytes().map_err(|e| wrong(e.to_string()))?;
+                state.put_bytes(RECORD, record.to_vec());
             }
         }
         Ok(())
     }
+
+    /// One step on a batch; gives its losses before the step.
+    pub(crate) fn step(&mut self, chunks: &[Chunk], step: &StepConfig<'_>) -> Losses {
+        match self {
+            Method::Own(own) => own.step(chunks, step),
+            Method::Autodiff(autodiff) => autodiff.step(chunks, step),
+        }
+    }
 }
 
-fn bytes_of(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+/// Whether own loops can compute where the network is.
+fn is_cpu(device: &Device) -> bool {
+    *device == Device::flex()
 }
 
-fn wrong_state(message: &str) -> LearnerError {
-    LearnerError::Optimizer { message: message.to_string() }
+/// The weights that learn, if a state holds them.
+fn stored_weights(specs: &[TensorSpec], state: &mut State) -> Result<Vec<TensorData>, LearnerError> {
+    let tensor = |spec: &TensorSpec| {
+        let values = state.floats(&format!("{WEIGHTS}.{}", spec.name), spec.len())?;
+        Ok(TensorData::new(values, spec.shape.clone()))
+    };
+    specs.iter().map(tensor).collect()
+}
+
+impl Own {
+    fn new(
+        model: Model,
+        network: &NetworkConfig,
+        specs: &[TensorSpec],
+        mut state: Option<&mut State>,
+        config: &TrainConfig,
+    ) -> Result<Own, LearnerError> {
+        let tensors = match state.as_deref_mut() {
+            Some(state) => stored_weights(specs, state)?,
+            None => model.to_tensors(),
+        };
+        let (mut parameters, mut time) = (Vec::new(), 0);
+        for (index, (spec, data)) in specs.iter().zip(tensors).enumerate() {
+            let data = data.try_into_vec::<f32>().expect("weights are f32");
+            // The heads' gradients are whole: each tensor counts as one row.
+            let width = if HEADS.contains(&index) { data.len() } else { spec.shape[1] };
+            let mut parameter = Parameter::new(width, data);
+            if let Some(state) = state.as_deref_mut() {
+                let [one, two] = MOMENTS.map(|moment| state.floats(&format!("{moment}.{}", spec.name), spec.len()));
+                (parameter.moment_1, parameter.moment_2) = (one?, two?);
+            }
+            parameters.push(parameter);
+        }
+        if let Some(state) = state {
+            let steps = state.word(STEPS).and_then(|steps| steps.parse().ok());
+            time = steps.ok_or_else(|| wrong("no number of steps".to_string()))?;
+        }
+        let max_norm = (config.gradient_clip > 0.0).then_some(config.gradient_clip as f32);
+        let weight_decay = config.weight_decay as f32;
+        Ok(Own {
+            config: network.clone(),
+            specs: specs.to_vec(),
+            gradients: vec![RowGradient::default(); parameters.len()],
+            parameters,
+            optimizer: AdamW { beta_1: BETA_1, beta_2: BETA_2, epsilon: EPSILON, weight_decay, max_norm },
+            square_rate: config.square_rate,
+            time,
+            device: model.device(),
+        })
+    }
+
+    fn tensor(&self, index: usize) -> TensorData {
+        TensorData::new(self.parameters[index].weights.clone(), self.specs[index].shape.clone())
+    }
+
+    fn model(&self) -> Model {
+        let tensors = (0..self.specs.len()).map(|index| self.tensor(index)).collect();
+        Model::from_tensors(&self.config, tensors, &self.device)
+    }
+
+    fn step(&mut self, chunks: &[Chunk], step: &StepConfig<'_>) -> Losses {
+        let heads = HEADS.map(|index| self.tensor(index)).collect();
+        let heads = Heads::from_tensors(heads, &self.device.clone().autodiff());
+        let [square, .., moves] = self.parameters.as_slice() else { unreachable!("a network has two tables") };
+        let parts = Parts { square: &square.weights, heads: &heads, moves: &moves.weights };
+        let gradients = &mut self.gradients;
+        let losses = sparse::gradients(parts, step.features, chunks, step.weights, step.threads, gradients);
+        self.time += 1;
+        let rates = std::iter::once(self.square_rate).chain(std::iter::repeat(1.0));
+        for ((parameter, gradient), rate) in self.parameters.iter_mut().zip(&self.gradients).zip(rates) {
+            self.optimizer.step(parameter, gradient, self.time, step.learning_rate * rate, step.threads);
+        }
+        losses
+    }
+}
+
+impl Autodiff {
+    fn new(
+        model: Model,
+        network: &NetworkConfig,
+        specs: &[TensorSpec],
+        state: Option<&mut State>,
+        config: &TrainConfig,
+    ) -> Result<Autodiff, LearnerError> {
+        let max_norm = (config.gradient_clip > 0.0).then_some(config.gradient_clip as f32);
+        let optimizer = AdamWConfig::new()
+            .with_beta_1(BETA_1)
+            .with_beta_2(BETA_2)
+            .with_epsilon(EPSILON)
+            .with_weight_decay(config.weight_decay as f32)
+            .with_grad_clipping(max_norm.map(GradientClippingConfig::Norm))
+            .init();
+        let (model, optimizer) = match state {
+            None => (model, optimizer),
+            Some(state) => {
+                let record = OptimizerRecord::from_bytes(Bytes::from_bytes_vec(state.bytes(RECORD)?));
+                let optimizer = optimizer.load_record(record.map_err(|e| wrong(e.to_string()))?);
+                (Model::from_tensors(network, stored_weights(specs, state)?, &model.device()), optimizer)
+            }
+        };
+        let square = match &model {
+            Model::Nnue(nnue) => Some((nnue.square.id, config.square_rate)),
+            Model::Material(_) | Model::Resnet(_) => None,
+        };
+        Ok(Autodiff { model: Some(model.train()), optimizer, square })
+    }
+
+    fn model(&self) -> &Model {
+        self.model.as_ref().expect("it is away only during a step")
+    }
+
+    fn step(&mut self, chunks: &[Chunk], step: &StepConfig<'_>) -> Losses {
+        let (losses, gradients) = gradient::gradients(self.model(), step.features, chunks, step.weights);
+        let model = self.model.take().expect("it is away only during a step");
+        let mut rates = ModuleLrScheduler::new(step.learning_rate);
+        if let Some((id, share)) = self.square {
+            rates = rates.with_group(ParamGroup::from_ids(vec![id]), step.learning_rate * share);
+        }
+        self.model = Some(self.optimizer.step(rates.step(), model, gradients));
+        losses
+    }
 }

@@ -7,16 +7,16 @@
 //! Backwards, the rows are turned round: for each row of a table the list of positions that use it, in order. So each
 //! row of the gradient is written once, threads share out the rows, and the result does not depend on their number.
 
-use burn::module::Param;
+use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 
 use crate::adamw::RowGradient;
-use crate::batch::{Chunk, Losses};
+use crate::batch::{Chunk, Losses, Targets};
 use crate::encoding::Features;
 use crate::gather::{add_rows, add_scaled, dot_rows};
-use crate::gradient::{LossWeights, sizes, targets_floor, value_loss};
-use crate::network::{HEADS, Heads, TENSORS, dense_inputs};
+use crate::gradient::{LossWeights, plies_left_loss, targets_floor, value_loss};
+use crate::network::{HEADS, Heads, dense_inputs};
 use crate::threads::on_threads;
 
 /// A network as this module takes it: the big tables as plain numbers, the rest as a burn module on a CPU device with
@@ -32,78 +32,125 @@ pub struct Parts<'a> {
 }
 
 /// Losses of a batch and the gradients of their weighted sum, as [`crate::gradient::gradients`] gives them, in the order
-/// of `TENSOR_NAMES`. The buffers in `out` are used again.
+/// of the network's tensors, into `out`, whose buffers are used again.
 pub fn gradients(
     parts: Parts<'_>,
     features: &Features,
     chunks: &[Chunk],
     weights: LossWeights,
     threads: usize,
-    out: &mut [RowGradient; TENSORS],
+    out: &mut [RowGradient],
 ) -> Losses {
-    let (policies, values) = sizes(chunks);
+    let targets = Targets::of(chunks, features);
+    let positions = targets.values;
     let device = parts.heads.bias.val().device();
     let [width] = parts.heads.bias.dims();
     let policy_width = parts.heads.query_bias.dims()[0] + 1;
 
     let sums = forward(chunks, parts.square, width, threads);
-    let sums = Tensor::<2>::from_data(TensorData::new(sums, [values, width]), &device).require_grad();
-    let positions = chunks.iter().flat_map(|chunk| chunk.encoded.iter());
-    let (counts, state) = dense_inputs(positions, features, &device);
-    let (query, wdl) = parts.heads.forward(sums.clone(), counts, state);
+    let sums = Tensor::<2>::from_data(TensorData::new(sums, [positions, width]), &device).require_grad();
+    let encoded = chunks.iter().flat_map(|chunk| chunk.encoded.iter());
+    let (counts, state) = dense_inputs(encoded, features, &device);
+    let heads = parts.heads.forward(sums.clone(), counts, state);
 
-    let query_values = query.clone().inner().into_data();
-    let query_values = query_values.as_slice::<f32>().expect("queries are f32");
-    let scale = (weights.policy / policies.max(1) as f64) as f32;
-    let policy = policy_gradients(chunks, query_values, parts.moves, policy_width, scale, threads);
+    let query = values(&heads.query);
+    let scale = (weights.policy / targets.policies.max(1) as f64) as f32;
+    let policy = policy_gradients(chunks, &query, parts.moves, policy_width, scale, threads);
+    let scale = (weights.survival / targets.pieces.max(1) as f64) as f32;
+    let by_kind = values(&heads.survival_kind);
+    let survival = survival_gradients(chunks, features, &by_kind, &values(&heads.survival_square), scale);
 
-    let value = value_loss(wdl, chunks, &device);
+    let value = value_loss(heads.wdl, chunks);
+    let plies_left = plies_left_loss(heads.plies_left, chunks);
     let mut losses = targets_floor(chunks);
     losses.policy = policy.loss;
     losses.value = value.clone().into_scalar::<f32>() as f64;
-    // The derivative of this product by the query is what the policy's loss has: burn carries it on from there.
-    let carried = Tensor::<2>::from_data(TensorData::new(policy.query, [values, policy_width]), &device);
-    let loss = value * (weights.value / values.max(1) as f64) + (query * carried).sum();
+    losses.survival = survival.loss;
+    losses.plies_left = plies_left.clone().into_scalar::<f32>() as f64;
+    // The derivatives of these products are those that own loops have found: burn carries them on from there.
+    let carried = |output: Tensor<2>, gradient: Vec<f32>| {
+        let shape = output.dims();
+        (output * Tensor::from_data(TensorData::new(gradient, shape), &device)).sum()
+    };
+    let loss = value * (weights.value / positions.max(1) as f64)
+        + plies_left * (weights.plies_left / targets.ends.max(1) as f64)
+        + carried(heads.query, policy.query)
+        + carried(heads.survival_kind, survival.kind)
+        + carried(heads.survival_square, survival.square);
     let mut all = loss.backward();
     let sums = sums.grad_remove(&mut all).expect("the sums are a leaf of the graph").into_data();
     let sums = sums.as_slice::<f32>().expect("gradients are f32");
     let heads = GradientsParams::from_grads(all, parts.heads);
-    for (out, values) in out[HEADS].iter_mut().zip(head_values(parts.heads, &heads)) {
+    for (out, values) in out[HEADS].iter_mut().zip(gradients_of(parts.heads, &heads)) {
         out.rows.clear();
         out.rows.push(0);
         out.values = values;
     }
 
-    let [square, .., moves] = out;
+    let [square, .., moves] = out else { unreachable!("a network has more than two tensors") };
     Uses::of_positions(chunks, features.position_rows())
         .gradient(width, threads, square, |uses, row| add_rows(sums, width, uses, row));
     Uses::of_moves(chunks, features.move_rows()).gradient(policy_width, threads, moves, |uses, row| {
         for &mv in uses {
             let position = policy.positions[mv as usize] as usize;
-            let query = &query_values[position * policy_width..(position + 1) * policy_width];
+            let query = &query[position * policy_width..(position + 1) * policy_width];
             add_scaled(row, policy.logits[mv as usize], query);
         }
     });
-    losses.over(policies, values)
+    losses.over(targets)
 }
 
-/// Gradients of the heads' tensors, each as one row.
-fn head_values(heads: &Heads, gradients: &GradientsParams) -> [Vec<f32>; HEADS.end - HEADS.start] {
-    fn values<const D: usize>(param: &Param<Tensor<D>>, gradients: &GradientsParams) -> Vec<f32> {
-        let gradient = gradients.get::<D>(param.id).expect("every tensor of the heads is in the graph");
-        gradient.into_data().try_into_vec::<f32>().expect("gradients are f32")
+fn values(tensor: &Tensor<2>) -> Vec<f32> {
+    tensor.clone().inner().into_data().try_into_vec::<f32>().expect("activations are f32")
+}
+
+/// Gradients of a module's tensors, in the order of its fields.
+pub(crate) fn gradients_of(module: &impl Module, gradients: &GradientsParams) -> Vec<Vec<f32>> {
+    struct Collect<'a>(&'a GradientsParams, Vec<Vec<f32>>);
+    impl ModuleVisitor for Collect<'_> {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let gradient = self.0.get::<D>(param.id).expect("every tensor is in the graph");
+            self.1.push(gradient.into_data().try_into_vec::<f32>().expect("gradients are f32"));
+        }
     }
-    [
-        values(&heads.kind, gradients),
-        values(&heads.state, gradients),
-        values(&heads.bias, gradients),
-        values(&heads.hidden_weight, gradients),
-        values(&heads.hidden_bias, gradients),
-        values(&heads.output_weight, gradients),
-        values(&heads.output_bias, gradients),
-        values(&heads.query_weight, gradients),
-        values(&heads.query_bias, gradients),
-    ]
+    let mut collected = Collect(gradients, Vec::new());
+    module.visit(&mut collected);
+    collected.1
+}
+
+/// The loss of which pieces survive, summed over the pieces, and its derivatives.
+struct SurvivalGradients {
+    loss: f64,
+    /// By what side and kind give, `[positions, 2·K]`.
+    kind: Vec<f32>,
+    /// By what the square gives, `[positions, S]`.
+    square: Vec<f32>,
+}
+
+fn survival_gradients(
+    chunks: &[Chunk],
+    features: &Features,
+    by_kind: &[f32],
+    by_square: &[f32],
+    scale: f32,
+) -> SurvivalGradients {
+    let (kinds, squares) = (2 * features.kinds, features.squares);
+    let mut found = SurvivalGradients { loss: 0.0, kind: vec![0.0; by_kind.len()], square: vec![0.0; by_square.len()] };
+    let positions = chunks.iter().flat_map(|chunk| chunk.fates(features));
+    for (i, fates) in positions.enumerate() {
+        for (row, survives) in fates {
+            let (kind, square) = (i * kinds + row / squares, i * squares + row % squares);
+            let logit = by_kind[kind] + by_square[square];
+            // ln(1 + e^-|x|): never too large for its type.
+            let rest = (-logit.abs()).exp();
+            found.loss += (logit.max(0.0) + rest.ln_1p() - if survives { logit } else { 0.0 }) as f64;
+            let probability = if logit >= 0.0 { 1.0 / (1.0 + rest) } else { rest / (1.0 + rest) };
+            let derivative = scale * (probability - if survives { 1.0 } else { 0.0 });
+            found.kind[kind] += derivative;
+            found.square[square] += derivative;
+        }
+    }
+    found
 }
 
 /// For each position the sum over its rows of `square`.
@@ -278,73 +325,65 @@ impl Uses {
 
 #[cfg(test)]
 mod tests {
-    use burn::module::Module;
     use burn::tensor::Device;
     use engine::Variant;
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
-    use crate::config::NnueConfig;
+    use crate::config::{NetworkConfig, NnueConfig};
     use crate::gradient;
-    use crate::network::{Nnue, TENSOR_NAMES};
+    use crate::network::{Model, TensorSpec};
     use crate::testing::{VARIANTS, chunks, random_network};
 
-    /// All gradients, whole, in the order of `TENSOR_NAMES`.
-    fn dense(network: &Nnue, features: &Features, gradients: &[RowGradient; TENSORS]) -> Vec<Vec<f32>> {
-        let tables = [(0, features.position_rows()), (TENSORS - 1, features.move_rows())];
-        let mut all: Vec<Vec<f32>> = gradients.iter().map(|gradient| gradient.values.clone()).collect();
-        for (index, rows) in tables {
-            let width = network.to_tensors()[index].shape().as_slice()[1];
-            let mut whole = vec![0.0; rows * width];
-            for (&row, values) in gradients[index].rows.iter().zip(gradients[index].values.chunks(width)) {
+    /// All gradients, whole.
+    fn dense(specs: &[TensorSpec], gradients: &[RowGradient]) -> Vec<Vec<f32>> {
+        let whole = |(index, (spec, gradient)): (usize, (&TensorSpec, &RowGradient))| {
+            if HEADS.contains(&index) {
+                return gradient.values.clone();
+            }
+            let width = spec.shape[1];
+            let mut whole = vec![0.0; spec.len()];
+            for (&row, values) in gradient.rows.iter().zip(gradient.values.chunks(width)) {
                 whole[row as usize * width..][..width].copy_from_slice(values);
             }
-            all[index] = whole;
-        }
-        all
-    }
-
-    fn burn_gradients(network: &Nnue, gradients: &GradientsParams) -> Vec<Vec<f32>> {
-        let table = |id| {
-            let gradient = gradients.get::<2>(id).expect("a gradient");
-            gradient.into_data().try_into_vec::<f32>().expect("f32")
+            whole
         };
-        let mut all = vec![table(network.square.id)];
-        all.extend(head_values(&network.heads, gradients));
-        all.push(table(network.moves.id));
-        all
+        specs.iter().zip(gradients).enumerate().map(whole).collect()
     }
 
     #[test]
     fn agrees_with_burn() {
-        let weights = LossWeights { policy: 1.5, value: 0.5 };
+        let weights = LossWeights { policy: 1.5, value: 0.5, survival: 0.8, plies_left: 0.3 };
         for name in VARIANTS {
             let variant = Variant::load(name, None).expect("built in");
             let features = &Features::of(&variant);
-            let config = NnueConfig { accumulator: 64, hidden: 16, policy_width: 16 };
+            let config = NnueConfig { accumulator: 64, hidden: 16, policy_width: 16, survival_width: 8 };
+            let config = NetworkConfig::Nnue(config);
+            let specs = Model::specs(&config, features);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
             let network = random_network(&config, features, &mut rng, &Device::flex()).train();
-            let device = network.heads.bias.val().device();
             let chunks = chunks(name, 8, 70, 32);
-            let (expected_losses, expected) = gradient::gradients(&network, features, &chunks, weights, &device);
-            let expected = burn_gradients(&network, &expected);
-            let [square, .., moves] = network.to_tensors().map(|data| data.try_into_vec::<f32>().expect("f32"));
-            let parts = Parts { square: &square, heads: &network.heads, moves: &moves };
-            let mut buffers: [RowGradient; TENSORS] = Default::default();
-            let mut before: Option<[RowGradient; TENSORS]> = None;
+            let (expected_losses, expected) = gradient::gradients(&network, features, &chunks, weights);
+            let expected = gradients_of(&network, &expected);
+            let Model::Nnue(nnue) = &network else { unreachable!("it was configured so") };
+            let numbers = |tensor: &Param<Tensor<2>>| values(&tensor.val());
+            let (square, moves) = (numbers(&nnue.square), numbers(&nnue.moves));
+            let parts = Parts { square: &square, heads: &nnue.heads, moves: &moves };
+            let mut buffers = vec![RowGradient::default(); specs.len()];
+            let mut before: Option<Vec<RowGradient>> = None;
             for threads in [1, 2, 5] {
                 let losses = gradients(parts, features, &chunks, weights, threads, &mut buffers);
-                let close = |a: f64, b: f64| (a - b).abs() < 1e-4 * (1.0 + b.abs());
-                assert!(close(losses.policy, expected_losses.policy), "{losses:?} {expected_losses:?}");
-                assert!(close(losses.value, expected_losses.value), "{losses:?} {expected_losses:?}");
-                for (index, (found, expected)) in dense(&network, features, &buffers).iter().zip(&expected).enumerate()
-                {
+                let all = |losses: Losses| [losses.policy, losses.value, losses.survival, losses.plies_left];
+                for (a, b) in all(losses).into_iter().zip(all(expected_losses)) {
+                    assert!((a - b).abs() < 1e-4 * (1.0 + b.abs()), "{name}: {losses:?} {expected_losses:?}");
+                }
+                for (spec, (found, expected)) in specs.iter().zip(dense(&specs, &buffers).iter().zip(&expected)) {
                     let norm = expected.iter().map(|&g| g as f64 * g as f64).sum::<f64>().sqrt();
-                    assert!(norm > 1e-4, "{name}: {} has a gradient", TENSOR_NAMES[index]);
+                    assert!(norm > 1e-5, "{name}: {} has a gradient", spec.name);
                     assert_eq!(found.len(), expected.len());
                     for (a, b) in found.iter().zip(expected) {
-                        assert!((a - b).abs() < 1e-4 * norm as f32, "{name}: {}: {a} {b}", TENSOR_NAMES[index]);
+                        assert!((a - b).abs() < 1e-4 * norm as f32, "{name}: {}: {a} {b}", spec.name);
                     }
                 }
                 assert!(before.is_none_or(|before| before == buffers), "{name}: threads change nothing");

@@ -10,9 +10,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use selfplay::data::{PositionRow, ShardMeta, ShardWriter, State};
 
 use crate::batch::Chunk;
-use crate::config::NnueConfig;
+use crate::config::NetworkConfig;
 use crate::encoding::{Encoder, Features};
-use crate::network::{Nnue, TENSOR_NAMES};
+use crate::network::Model;
 use crate::rng::{below, uniform};
 
 pub(crate) const VARIANTS: [&str; 3] = ["sho", "chu", "daidai"];
@@ -81,8 +81,8 @@ pub(crate) fn row(game: &Game, moves: &[Move], seed: u64) -> PositionRow {
         search_wdl: wdl,
         full_search: seed % 4 != 3,
         outcome: [Some(1), Some(0), Some(-1), Some(1), None][(seed % 5) as usize],
-        plies_left: 0,
-        survives: vec![0; game.position().codes().len()],
+        plies_left: (seed % 300) as u16,
+        survives: game.position().codes().iter().map(|&code| code & (seed >> 3) as u8 & 1).collect(),
     }
 }
 
@@ -101,24 +101,31 @@ pub(crate) fn chunks(name: &str, seed: u64, count: usize, size: usize) -> Vec<Ch
         encoder.push_game(game, moves, &mut chunk.encoded);
         chunk.policy.extend(row.policy.iter().take(moves.len()));
         chunk.wdl.push(row.search_wdl);
+        chunk.plies_left.push(row.outcome.map(|_| row.plies_left));
+        let pieces = row.board.iter().zip(&row.survives).filter(|(code, _)| **code != 0);
+        chunk.survives.extend(pieces.map(|(_, &survives)| survives != 0));
     }
     chunks
 }
 
 /// A network whose weights are all random, with activations in the middle of what the clipping lets through.
-pub(crate) fn random_network(config: &NnueConfig, features: &Features, rng: &mut impl Rng, device: &Device) -> Nnue {
-    let shapes = Nnue::shapes(config, features);
-    let tensors = std::array::from_fn(|index| {
-        let shape = shapes[index].clone();
-        let count = shape.iter().product();
-        let limit = match TENSOR_NAMES[index] {
+pub(crate) fn random_network(
+    config: &NetworkConfig,
+    features: &Features,
+    rng: &mut impl Rng,
+    device: &Device,
+) -> Model {
+    let random = |spec: crate::network::TensorSpec| {
+        let limit = match spec.name.as_str() {
             "accumulator.square" | "accumulator.kind" => 0.03,
-            "value.hidden.weight" | "policy.query.weight" => 0.1,
+            "value.hidden.weight" | "policy.query.weight" | "survival.trace.weight" => 0.1,
+            name if name.contains("conv") => 0.1,
             _ => 0.3,
         };
-        TensorData::new(uniform(rng, count, limit), shape)
-    });
-    Nnue::from_tensors(tensors, device)
+        TensorData::new(uniform(rng, spec.len(), limit), spec.shape)
+    };
+    let tensors = Model::specs(config, features).into_iter().map(random).collect();
+    Model::from_tensors(config, tensors, device)
 }
 
 /// Writes a shard of positions.

@@ -353,9 +353,10 @@ impl Search {
     /// Of the candidates with so many visits, the one with the largest logit + noise + σ(completed Q).
     fn best_candidate(&self, visits: u32) -> Option<u32> {
         let completed = self.tree.completed(ROOT);
+        let sigma = self.tree.sigma(ROOT, &completed, &self.config);
         let score = |edge: u32| {
             let wdl = self.tree.edge_wdl(edge, &completed);
-            self.noisy_logits[edge as usize] + self.config.sigma(wdl, completed.most_visits)
+            self.noisy_logits[edge as usize] + sigma.of(self.config.value(wdl))
         };
         let mut best: Option<(u32, f32)> = None;
         for &edge in self.candidates.iter().filter(|&&edge| self.tree.visits(edge) == visits) {
@@ -423,9 +424,10 @@ impl Search {
     /// under π'.
     fn improved_policy(&self, result: &mut SearchResult) {
         let completed = self.tree.completed(ROOT);
+        let sigma = self.tree.sigma(ROOT, &completed, &self.config);
         for (edge, logit) in self.root_logits.iter().enumerate() {
             let wdl = self.tree.edge_wdl(edge as u32, &completed);
-            result.policy.push(logit + self.config.sigma(wdl, completed.most_visits));
+            result.policy.push(logit + sigma.of(self.config.value(wdl)));
             result.visits.push(self.tree.visits(edge as u32));
         }
         let most_visits = result.visits.iter().copied().max().expect("the root has moves");

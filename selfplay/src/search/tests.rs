@@ -171,11 +171,19 @@ fn prior(search: &Search, node: NodeId, edge: u32) -> f32 {
 fn select_slowly(search: &Search, node: NodeId) -> u32 {
     let tree = &search.tree;
     let completed = tree.completed(node);
-    let weight = |edge: u32| {
-        let sigma = search.config.sigma(tree.edge_wdl(edge, &completed), completed.most_visits);
-        f64::from(prior(search, node, edge)) * f64::from(sigma).exp()
-    };
+    let config = &search.config;
     let edges = || tree.range(node).map(|edge| edge as u32);
+    let value = |edge: u32| f64::from(config.value(tree.edge_wdl(edge, &completed)));
+    let mixed = f64::from(config.value(completed.mixed));
+    let (low, high) = match config.rescale {
+        true => edges().map(value).fold((mixed, mixed), |(low, high), value| (low.min(value), high.max(value))),
+        false => (-1.0, 1.0),
+    };
+    let weight = |edge: u32| {
+        let scale = (f64::from(config.c_visit) + f64::from(completed.most_visits)) * f64::from(config.c_scale);
+        let sigma = scale * (value(edge) - low) / (high - low).max(1e-4);
+        f64::from(prior(search, node, edge)) * sigma.exp()
+    };
     let sum: f64 = edges().map(weight).sum();
     let visits: u32 = edges().map(|edge| tree.visits(edge)).sum();
     let score = |edge: u32| weight(edge) / sum - f64::from(tree.visits(edge)) / f64::from(1 + visits);
@@ -188,14 +196,15 @@ fn selection_is_the_softmax_over_all_moves() {
         let variant = Variant::load(variant, None).expect("built in");
         let start = Game::new(Position::start(&variant));
         // A small scale, so that priors, values and visits all have a say.
-        let config = SearchConfig { simulations: 600, considered: 4, c_scale: 0.1, ..SearchConfig::default() };
-        let mut search = Search::new(&start, &config, 5);
-        run(&mut search, &Arbitrary);
-        let visited: Vec<NodeId> = (1..search.tree.len()).filter(|&node| !search.tree.is_terminal(node)).collect();
-        assert!(visited.len() > 500);
-        for node in visited {
-            let config = search.config.clone();
-            assert_eq!(search.tree.select(node, &config), select_slowly(&search, node), "node {node}");
+        for (c_scale, rescale) in [(0.1, false), (0.02, true)] {
+            let config = SearchConfig { simulations: 600, considered: 4, c_scale, rescale, ..SearchConfig::default() };
+            let mut search = Search::new(&start, &config, 5);
+            run(&mut search, &Arbitrary);
+            let visited: Vec<NodeId> = (1..search.tree.len()).filter(|&node| !search.tree.is_terminal(node)).collect();
+            assert!(visited.len() > 500);
+            for node in visited {
+                assert_eq!(search.tree.select(node, &config), select_slowly(&search, node), "node {node}");
+            }
         }
     }
 }
@@ -445,6 +454,18 @@ fn a_broken_evaluator_is_noticed() {
     let mut search = Search::new(&game, &SearchConfig::default(), 1);
     let moves = search.next_leaf().expect("the root").moves.len();
     search.backup(&Evaluation { policy: vec![f32::NAN; moves], wdl: [1.0, 0.0, 0.0] });
+}
+
+#[test]
+fn rescaled_values_run_from_0_to_1() {
+    // By hand: (50 + 4) · 0.1 = 5.4 logits between the worst and the best move; half-way is half of it.
+    let config = SearchConfig { c_scale: 0.1, rescale: true, ..SearchConfig::default() };
+    let sigma = config.sigma(4, || (-0.2, 0.3));
+    for (value, expected) in [(-0.2, 0.0), (0.05, 2.7), (0.3, 5.4)] {
+        assert!((sigma.of(value) - expected).abs() < 1e-5, "{value}");
+    }
+    let same = config.sigma(4, || (0.1, 0.1));
+    assert_eq!(same.of(0.1), 0.0, "moves of one value weigh nothing");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use engine::Move;
 use wide::f32x8;
 
-use super::config::SearchConfig;
+use super::config::{SearchConfig, Sigma};
 
 /// Index of a node. The root is 0.
 pub(super) type NodeId = u32;
@@ -297,6 +297,18 @@ impl Tree {
         Completed { mixed, mean, most_visits, visits, visited_prior }
     }
 
+    /// σ at a node.
+    pub(super) fn sigma(&self, node: NodeId, completed: &Completed, config: &SearchConfig) -> Sigma {
+        config.sigma(completed.most_visits, || {
+            // All unvisited moves have the mixed value.
+            let mixed = config.value(completed.mixed);
+            self.visited_children(node).fold((mixed, mixed), |(low, high), child| {
+                let value = config.value(self.child_wdl(child));
+                (low.min(value), high.max(value))
+            })
+        })
+    }
+
     /// Win, draw and loss of a move, completed.
     pub(super) fn edge_wdl(&self, edge: u32, completed: &Completed) -> [f32; 3] {
         match self.child(edge) {
@@ -337,7 +349,8 @@ impl Tree {
     /// and of the unvisited ones only that with the largest prior can be chosen.
     pub(super) fn select(&mut self, node: NodeId, config: &SearchConfig) -> u32 {
         let completed = self.completed(node);
-        let sigma = |wdl| config.sigma(wdl, completed.most_visits);
+        let sigma = self.sigma(node, &completed, config);
+        let sigma = |wdl| sigma.of(config.value(wdl));
         let base = sigma(completed.mixed);
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
