@@ -13,6 +13,7 @@
 //! | [`batch`]      | positions with targets, encoded                                              |
 //! | [`gradient`]   | losses and gradients by burn                                                 |
 //! | [`sparse`]     | the same gradients for learning on CPUs                                      |
+//! | [`tower`]      | a residual tower of convolutions and its gradients on CPUs                   |
 //! | [`adamw`]      | AdamW over tables of which a step changes few rows                           |
 //! | [`learner`]    | sessions of learning and their metrics                                       |
 //! | [`checkpoint`] | networks on disk                                                             |
@@ -40,6 +41,7 @@ mod state;
 #[cfg(test)]
 mod testing;
 mod threads;
+pub mod tower;
 
 pub use burn::tensor::Device;
 
