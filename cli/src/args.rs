@@ -104,3 +104,11 @@ impl PositionArgs {
         Ok(Position::from_sfen(variant, named.unwrap_or(text))?)
     }
 }
+
+/// What networks are computed on.
+#[derive(Args, Clone)]
+pub(crate) struct DeviceArg {
+    /// What networks learn and play on: `cpu`, or in builds with GPUs `cuda`, `vulkan`, `wgpu`, with `:N` for the Nth GPU
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = train::device)]
+    pub(crate) device: train::Device,
+}

@@ -79,6 +79,7 @@ impl Run {
         config: RunConfig,
         resume: bool,
         threads: usize,
+        device: Device,
         stop: Arc<AtomicBool>,
     ) -> anyhow::Result<Run> {
         let variant = config.variant()?;
@@ -110,7 +111,7 @@ impl Run {
         } else {
             write_whole(&path, &text)?;
         }
-        Ok(Run { folder: folder.to_path_buf(), config, variant, threads, stop, device: Device::flex(), _lock: lock })
+        Ok(Run { folder: folder.to_path_buf(), config, variant, threads, stop, device, _lock: lock })
     }
 
     fn network_folder(&self, generation: u32) -> PathBuf {
@@ -349,7 +350,7 @@ impl Run {
     }
 
     fn net(&self, network: u32, config: &MatchConfig) -> anyhow::Result<Player> {
-        players::net(&self.network_folder(network), &self.variant, config.simulations, Method::Gumbel)
+        players::net(&self.network_folder(network), &self.variant, config.simulations, Method::Gumbel, &self.device)
     }
 
     fn match_of(

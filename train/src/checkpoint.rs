@@ -45,6 +45,39 @@ pub struct Description {
     pub variant: VariantId,
     /// Architecture and sizes.
     pub network: NetworkConfig,
+    /// The variant's tables that the encoding needs, for readers that know no variants.
+    pub tables: Tables,
+}
+
+/// What the encoding needs of a variant. Kinds go by their numbers in shards.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tables {
+    /// Files of the board.
+    pub files: usize,
+    /// Ranks of the board.
+    pub ranks: usize,
+    /// Ids of the kinds.
+    pub kinds: Vec<String>,
+    /// The kind that each kind promotes to; itself if it does not promote.
+    pub promotes_to: Vec<usize>,
+    /// Pieces of each kind that a side has at the start.
+    pub start_counts: Vec<usize>,
+}
+
+impl Tables {
+    /// The tables of a variant.
+    pub fn of(variant: &Variant) -> Tables {
+        let kinds = || variant.kinds().iter();
+        let promotes_to = kinds().enumerate().map(|(i, kind)| kind.promotes_to.map_or(i, |to| to.index()));
+        Tables {
+            files: variant.files(),
+            ranks: variant.ranks(),
+            kinds: kinds().map(|kind| kind.id.clone()).collect(),
+            promotes_to: promotes_to.collect(),
+            start_counts: kinds().map(|kind| kind.count as usize).collect(),
+        }
+    }
 }
 
 /// Which game a network plays.
@@ -98,6 +131,7 @@ impl Network {
                 steps: 0,
                 variant: VariantId::of(variant),
                 network: config.clone(),
+                tables: Tables::of(variant),
             },
             features,
             model,

@@ -14,6 +14,18 @@ pub struct EncodingError {
     pub found: usize,
 }
 
+/// A device that this build does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "device `{name}`: expected one of {known}, a GPU with `:N` for its number; GPUs need a build with `--features cuda`, `vulkan` or `wgpu`"
+)]
+pub struct DeviceError {
+    /// What was asked for.
+    pub name: String,
+    /// What there is.
+    pub known: String,
+}
+
 /// A value of a configuration that cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("`{key}`: expected {expected}, found {found}")]

@@ -6,11 +6,13 @@ use burn::tensor::activation::softmax;
 use selfplay::{Evaluation, Evaluator, Query};
 
 use crate::checkpoint::Network;
+use crate::device::is_cpu;
 use crate::encoded::Encoded;
 use crate::encoding::{Encoder, StoredPosition};
 use crate::error::EncodingError;
 use crate::kernel::{Activations, Kernel};
-use crate::network::Model;
+use crate::network::{Model, Output};
+use crate::residual::{self, ResidualKernel};
 
 /// Positions that burn judges at once at most, which bounds the memory.
 const BATCH: usize = 256;
@@ -28,6 +30,8 @@ pub struct NetworkEvaluator {
 enum Judge {
     /// On a CPU, as fast alone as in a batch.
     Kernel(Box<Kernel>),
+    /// On a CPU.
+    Residual(Box<ResidualKernel>),
     /// On the device of the network, in batches.
     Burn(Box<Model>),
 }
@@ -37,6 +41,7 @@ struct Buffers {
     encoded: Encoded,
     activations: Activations,
     logits: Vec<f32>,
+    residual: residual::Buffers,
 }
 
 /// The evaluator of a network for positions of `variant`, the variant the network is of. An `nnue` network plays through
@@ -45,6 +50,9 @@ pub fn evaluator(network: &Network, variant: &Arc<engine::Variant>) -> NetworkEv
     let encoder = Encoder::new(variant);
     let judge = match &network.model {
         Model::Nnue(nnue) => Judge::Kernel(Box::new(Kernel::new(nnue, encoder.features()))),
+        Model::Resnet(resnet) if is_cpu(&network.model.device()) => {
+            Judge::Residual(Box::new(ResidualKernel::new(resnet, encoder.features())))
+        }
         Model::Material(_) | Model::Resnet(_) => Judge::Burn(Box::new(network.model.clone())),
     };
     NetworkEvaluator { id: network.id(), judge, encoder, buffers: Mutex::default() }
@@ -73,8 +81,8 @@ impl NetworkEvaluator {
                     let position = buffers.encoded.position(0);
                     kernel.evaluate(position, &mut buffers.activations, &mut buffers.logits)
                 }
-                Judge::Burn(model) => {
-                    let wdl = model.forward(&buffers.encoded, self.encoder.features()).wdl_probabilities();
+                Judge::Residual(_) | Judge::Burn(_) => {
+                    let wdl = self.forward(&buffers.encoded, &mut buffers.residual).wdl_probabilities();
                     let wdl = wdl.into_data().try_into_vec::<f32>().expect("probabilities are f32");
                     wdl.try_into().expect("three probabilities")
                 }
@@ -82,6 +90,15 @@ impl NetworkEvaluator {
         }
         self.give_back(buffers);
         result
+    }
+
+    /// What a network that wants batches says.
+    fn forward(&self, encoded: &Encoded, buffers: &mut residual::Buffers) -> Output {
+        match &self.judge {
+            Judge::Residual(kernel) => kernel.forward(encoded, self.encoder.features(), buffers),
+            Judge::Burn(model) => model.forward(encoded, self.encoder.features()),
+            Judge::Kernel(_) => unreachable!("it judges one position at a time"),
+        }
     }
 
     // Buffers are only ever whole sets in a list: a panic elsewhere leaves nothing half-done.
@@ -106,13 +123,14 @@ impl Evaluator for NetworkEvaluator {
                     out.wdl = kernel.evaluate(position, &mut buffers.activations, &mut out.policy);
                 }
             }
-            Judge::Burn(model) => {
+            Judge::Residual(_) | Judge::Burn(_) => {
                 for (batch, out) in batch.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
                     buffers.encoded.clear();
                     for query in batch {
                         self.encoder.push_game(query.game, query.moves, &mut buffers.encoded);
                     }
-                    judge_by_burn(model, &self.encoder, &buffers.encoded, out);
+                    let output = self.forward(&buffers.encoded, &mut buffers.residual);
+                    read(output, &buffers.encoded, out);
                 }
             }
         }
@@ -124,8 +142,8 @@ impl Evaluator for NetworkEvaluator {
     }
 }
 
-fn judge_by_burn(model: &Model, encoder: &Encoder, encoded: &Encoded, out: &mut [Evaluation]) {
-    let output = model.forward(encoded, encoder.features());
+/// Reads off what a network says.
+fn read(output: Output, encoded: &Encoded, out: &mut [Evaluation]) {
     let [_, most] = output.policy.dims();
     let policy = output.policy.into_data().try_into_vec::<f32>().expect("logits are f32");
     let wdl = softmax(output.wdl, 1).into_data().try_into_vec::<f32>().expect("probabilities are f32");

@@ -58,7 +58,7 @@ pub fn losses(network: &Model, features: &Features, chunks: &[Chunk]) -> Losses 
 }
 
 /// The losses of a chunk, summed over what has a target.
-struct Sums {
+pub(crate) struct Sums {
     policy: Tensor<1>,
     value: Tensor<1>,
     survival: Tensor<1>,
@@ -66,7 +66,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(output: Output, chunk: &Chunk, features: &Features) -> Sums {
+    pub(crate) fn new(output: Output, chunk: &Chunk, features: &Features) -> Sums {
         let device = &output.wdl.device();
         let [size, moves] = output.policy.dims();
         let mut target = vec![0f32; size * moves];
@@ -83,7 +83,7 @@ impl Sums {
         }
     }
 
-    fn losses(&self) -> Losses {
+    pub(crate) fn losses(&self) -> Losses {
         let number = |loss: &Tensor<1>| loss.clone().into_scalar::<f32>() as f64;
         Losses {
             policy: number(&self.policy),
@@ -94,7 +94,7 @@ impl Sums {
         }
     }
 
-    fn weighted(self, weights: LossWeights, targets: Targets) -> Tensor<1> {
+    pub(crate) fn weighted(self, weights: LossWeights, targets: Targets) -> Tensor<1> {
         let mean = |loss: Tensor<1>, weight: f64, count: usize| loss * (weight / count.max(1) as f64);
         mean(self.policy, weights.policy, targets.policies)
             + mean(self.value, weights.value, targets.values)

@@ -12,7 +12,8 @@
 //! | [`dataset`]    | a window over position shards, held-out games, shuffling                     |
 //! | [`batch`]      | positions with targets, encoded                                              |
 //! | [`gradient`]   | losses and gradients by burn                                                 |
-//! | [`sparse`]     | the same gradients for learning on CPUs                                      |
+//! | [`sparse`]     | the same gradients of an `nnue` for learning on CPUs                         |
+//! | [`residual`]   | a `resnet` on CPUs                                                           |
 //! | [`tower`]      | a residual tower of convolutions and its gradients on CPUs                   |
 //! | [`adamw`]      | AdamW over tables of which a step changes few rows                           |
 //! | [`learner`]    | sessions of learning and their metrics                                       |
@@ -25,6 +26,7 @@ pub mod batch;
 pub mod checkpoint;
 pub mod config;
 pub mod dataset;
+mod device;
 pub mod encoded;
 pub mod encoding;
 pub mod error;
@@ -35,6 +37,7 @@ pub mod kernel;
 pub mod learner;
 mod method;
 pub mod network;
+pub mod residual;
 mod rng;
 pub mod sparse;
 mod state;
@@ -45,10 +48,11 @@ pub mod tower;
 
 pub use burn::tensor::Device;
 
-pub use checkpoint::{Checkpoint, Description, Network, VariantId};
+pub use checkpoint::{Checkpoint, Description, Network, Tables, VariantId};
 pub use config::{Gradients, MaterialConfig, NetworkConfig, NnueConfig, ResnetConfig, Schedule, TrainConfig};
 pub use dataset::{Dataset, Endings};
+pub use device::{device, device_names};
 pub use encoding::{ENCODING_VERSION, Encoder};
-pub use error::{CheckpointError, ConfigError, DatasetError, EncodingError, LearnerError};
+pub use error::{CheckpointError, ConfigError, DatasetError, DeviceError, EncodingError, LearnerError};
 pub use evaluator::{NetworkEvaluator, evaluator};
 pub use learner::{Learner, Metrics, Progress};

@@ -9,13 +9,16 @@ use burn::tensor::{Bytes, Device, TensorData};
 use crate::adamw::{AdamW, Parameter, RowGradient};
 use crate::batch::{Chunk, Losses};
 use crate::config::{Gradients, NetworkConfig, TrainConfig};
+use crate::device::is_cpu;
 use crate::encoding::Features;
 use crate::error::LearnerError;
 use crate::gradient::{self, LossWeights};
 use crate::network::{HEADS, Heads, Model, TensorSpec, tensors_of};
+use crate::residual;
 use crate::sparse::{self, Parts};
 use crate::state::{State, wrong};
 use crate::threads::on_threads;
+use crate::tower::Tape;
 
 const BETA_1: f32 = 0.9;
 const BETA_2: f32 = 0.999;
@@ -59,6 +62,8 @@ pub(crate) struct Autodiff {
     optimizer: ModuleOptimizer,
     /// The table of pieces on squares, if there is one, and its share of the learning rate.
     square: Option<(ParamId, f64)>,
+    /// Buffers of own loops for a `resnet`, if those are to be used.
+    tape: Option<Tape>,
 }
 
 /// Names of tensors in the state.
@@ -76,8 +81,7 @@ impl Method {
         state: Option<&mut State>,
         config: &TrainConfig,
     ) -> Result<Method, LearnerError> {
-        let own = config.gradients == Gradients::Own && matches!(model, Model::Nnue(_)) && is_cpu(&model.device());
-        match own {
+        match uses_own_loops(&model, config) && matches!(model, Model::Nnue(_)) {
             true => Ok(Method::Own(Box::new(Own::new(model, network, specs, state, config)?))),
             false => Ok(Method::Autodiff(Box::new(Autodiff::new(model, network, specs, state, config)?))),
         }
@@ -146,9 +150,9 @@ impl Method {
     }
 }
 
-/// Whether own loops can compute where the network is.
-fn is_cpu(device: &Device) -> bool {
-    *device == Device::flex()
+/// Whether own loops are wanted and can compute where the network is.
+fn uses_own_loops(model: &Model, config: &TrainConfig) -> bool {
+    config.gradients == Gradients::Own && is_cpu(&model.device())
 }
 
 /// The weights that learn, if a state holds them.
@@ -255,7 +259,8 @@ impl Autodiff {
             Model::Nnue(nnue) => Some((nnue.square.id, config.square_rate)),
             Model::Material(_) | Model::Resnet(_) => None,
         };
-        Ok(Autodiff { model: Some(model.train()), optimizer, square })
+        let tape = (uses_own_loops(&model, config) && matches!(model, Model::Resnet(_))).then(Tape::default);
+        Ok(Autodiff { model: Some(model.train()), optimizer, square, tape })
     }
 
     fn model(&self) -> &Model {
@@ -263,8 +268,13 @@ impl Autodiff {
     }
 
     fn step(&mut self, chunks: &[Chunk], step: &StepConfig<'_>) -> Losses {
-        let (losses, gradients) = gradient::gradients(self.model(), step.features, chunks, step.weights);
         let model = self.model.take().expect("it is away only during a step");
+        let (losses, gradients) = match (&model, &mut self.tape) {
+            (Model::Resnet(resnet), Some(tape)) => {
+                residual::gradients(resnet, step.features, chunks, step.weights, step.threads, tape)
+            }
+            _ => gradient::gradients(&model, step.features, chunks, step.weights),
+        };
         let mut rates = ModuleLrScheduler::new(step.learning_rate);
         if let Some((id, share)) = self.square {
             rates = rates.with_group(ParamGroup::from_ids(vec![id]), step.learning_rate * share);

@@ -5,7 +5,7 @@ use clap::Args;
 use eval::matches::{Contestants, MatchConfig, MatchResult};
 use selfplay::PlayerSpec;
 
-use crate::args::VariantArgs;
+use crate::args::{DeviceArg, VariantArgs};
 use crate::session::Interrupted;
 use crate::{output, pipeline, players, session};
 
@@ -39,6 +39,8 @@ pub(crate) struct Match {
     /// Seed of openings and chance
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    device: DeviceArg,
     /// Threads; all cores if not given
     #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
@@ -58,8 +60,8 @@ pub(crate) fn run(args: Match) -> anyhow::Result<()> {
         ..MatchConfig::default()
     };
     config.validate()?;
-    let first = players::load(&args.first, &variant, config.simulations)?;
-    let second = players::load(&args.second, &variant, config.simulations)?;
+    let first = players::load(&args.first, &variant, config.simulations, &args.device.device)?;
+    let second = players::load(&args.second, &variant, config.simulations, &args.device.device)?;
     let names = [args.first.to_string(), args.second.to_string()];
     let contestants = Contestants { first: (&names[0], &first), second: (&names[1], &second) };
     let stop = session::stop_flag()?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 
+use crate::args::DeviceArg;
 use crate::config::RunConfig;
 use crate::pipeline::Run;
 use crate::session;
@@ -20,6 +21,8 @@ pub(crate) struct RunArgs {
     /// Go on with a run that was stopped
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    device: DeviceArg,
     /// Threads; all cores if not given
     #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
@@ -32,7 +35,7 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<()> {
         bail!("{} is no run to go on with; leave out --resume to start one there", folder.display());
     }
     let stop = session::stop_flag()?;
-    let run = Run::open(&folder, config, args.resume, session::threads(args.threads), stop)?;
+    let run = Run::open(&folder, config, args.resume, session::threads(args.threads), args.device.device, stop)?;
     eprintln!("run directory: {}", folder.display());
     run.complete()?;
     let report = eval::report::write(&folder)?;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use selfplay::{Evaluator, Uniform};
-use train::{Checkpoint, Device};
+use train::Checkpoint;
 
+use crate::args::DeviceArg;
 use crate::config::RunConfig;
 use crate::pipeline::Run;
 use crate::session;
@@ -27,6 +28,8 @@ pub(crate) struct Selfplay {
     /// Checkpoint that plays; without one all moves are judged alike
     #[arg(long, value_name = "CHECKPOINT")]
     network: Option<PathBuf>,
+    #[command(flatten)]
+    device: DeviceArg,
     /// Threads; all cores if not given
     #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
@@ -43,11 +46,12 @@ pub(crate) fn run(args: Selfplay) -> anyhow::Result<()> {
     let (generation, evaluator): (u32, Box<dyn Evaluator>) = match &args.network {
         None => (0, Box::new(Uniform)),
         Some(folder) => {
-            let network = Checkpoint::load(folder, &variant, &Device::flex())?.network;
+            let network = Checkpoint::load(folder, &variant, &args.device.device)?.network;
             (network.description.generation, Box::new(train::evaluator(&network, &variant)))
         }
     };
-    let run = Run::open(&args.out, config, true, session::threads(args.threads), session::stop_flag()?)?;
+    let run =
+        Run::open(&args.out, config, true, session::threads(args.threads), args.device.device, session::stop_flag()?)?;
     run.play_with(generation, evaluator.as_ref())?;
     println!("{}", run.folder.display());
     Ok(())

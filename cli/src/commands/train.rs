@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::args::DeviceArg;
 use crate::config::RunConfig;
 use crate::pipeline::Run;
 use crate::session;
@@ -22,6 +23,8 @@ pub(crate) struct Train {
     /// Accept a run directory whose network is there already
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    device: DeviceArg,
     /// Threads; all cores if not given
     #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
@@ -29,7 +32,8 @@ pub(crate) struct Train {
 
 pub(crate) fn run(args: Train) -> anyhow::Result<()> {
     let config = RunConfig::read(&args.config)?;
-    let run = Run::open(&args.run, config, true, session::threads(args.threads), session::stop_flag()?)?;
+    let run =
+        Run::open(&args.run, config, true, session::threads(args.threads), args.device.device, session::stop_flag()?)?;
     let network = run.train_newest()?;
     println!("{}", network.display());
     Ok(())

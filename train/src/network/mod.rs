@@ -26,7 +26,7 @@ pub(crate) use batch::dense_inputs;
 pub use material::Material;
 pub(crate) use nnue::HEADS;
 pub use nnue::{Heads, HeadsOutput, Nnue};
-pub use resnet::Resnet;
+pub use resnet::{Block, Resnet, ResnetHeads};
 
 /// A network of any architecture.
 #[derive(Module, Debug)]
