@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Variant;
+use eval::external::Engine;
 use selfplay::{MaterialValues, Method, Player, PlayerSpec, SearchConfig};
 use train::{Checkpoint, Device};
 
@@ -17,6 +18,7 @@ pub(crate) fn load(
     Ok(match spec {
         PlayerSpec::Random => Player::Random,
         PlayerSpec::Material => Player::Material(MaterialValues::from_mobility(variant)),
+        PlayerSpec::External(spec) => Player::External(Arc::new(Engine::new(spec, variant)?)),
         PlayerSpec::Net { checkpoint, simulations: own, method } => {
             net(checkpoint, variant, own.unwrap_or(simulations), *method, device)?
         }

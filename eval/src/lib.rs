@@ -2,6 +2,7 @@
 
 pub mod bayes_elo;
 pub mod design;
+pub mod external;
 pub mod interval;
 mod linalg;
 pub mod match_stats;

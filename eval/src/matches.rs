@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use engine::{Color, Game, Move, Position, Variant};
+use engine::{Color, Game, Move, Variant};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use selfplay::{GameSetup, Openings, PlayOptions, PlayedGame, Player, derive_seed, play_games};
+use selfplay::{
+    ExternalError, GameSetup, Openings, PlayOptions, PlayedGame, Player, RESIGNATION, derive_seed, play_games,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::match_stats::{Pentanomial, Results, Sprt, SprtError, Verdict};
@@ -178,13 +180,24 @@ pub struct MatchProgress {
     pub score: Option<f64>,
 }
 
+/// Why a match has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum MatchError {
+    /// The sequential test makes no sense.
+    #[error(transparent)]
+    Sprt(#[from] SprtError),
+    /// An external player failed.
+    #[error(transparent)]
+    External(#[from] ExternalError),
+}
+
 /// Plays a match. Openings and all chance come from `seed`; the number of threads does not change the result. Pairs count in
 /// the order of their openings, and a sequential test is asked after each of them, so that quick games do not weigh more.
 ///
 /// Once `stop` is set the pairs finished until then are counted, and the result says that it is not complete.
 ///
 /// # Errors
-/// If the sequential test of `config` makes no sense.
+/// If the sequential test of `config` makes no sense, or an external player fails.
 pub fn play_match(
     variant: &Arc<Variant>,
     contestants: &Contestants<'_>,
@@ -193,7 +206,7 @@ pub fn play_match(
     threads: usize,
     stop: &AtomicBool,
     progress: &(dyn Fn(MatchProgress) + Sync),
-) -> Result<MatchResult, SprtError> {
+) -> Result<MatchResult, MatchError> {
     let sprt = config.sprt()?;
     let pairs = config.games.div_ceil(2);
     // Without a test all pairs are one batch; with one, a batch keeps all threads busy and little is played in vain.
@@ -212,7 +225,7 @@ pub fn play_match(
         let count = batch.min(pairs - played);
         let setups: Vec<GameSetup> = (played..played + count)
             .flat_map(|pair| {
-                let start = Game::new(openings.next());
+                let start = openings.next();
                 Color::ALL.map(|first_player| {
                     let seed = derive_seed(&[seed, pair as u64, first_player.index() as u64]);
                     GameSetup { start: start.clone(), first_player, seed }
@@ -226,7 +239,7 @@ pub fn play_match(
             progress(MatchProgress { games, wanted: 2 * pairs, score });
         };
         let players = [contestants.first.1, contestants.second.1];
-        let games = play_games(players, &setups, &options, stop, &report);
+        let games = play_games(players, &setups, &options, stop, &report)?;
         for (pair, setup) in games.chunks(2).zip(setups.chunks(2)) {
             let [Some(one), Some(other)] = pair else { continue };
             tally.add_pair([one, other], [setup[0].first_player, setup[1].first_player]);
@@ -256,15 +269,15 @@ impl FreshOpenings {
         FreshOpenings { openings, rng: Xoshiro256PlusPlus::seed_from_u64(seed), used: HashSet::new() }
     }
 
-    fn next(&mut self) -> Position {
+    fn next(&mut self) -> Game {
         // With very few plies there may be no further opening; then one comes again.
         const ATTEMPTS: usize = 100;
-        let mut opening = self.openings.draw(&mut self.rng);
+        let mut opening = self.openings.draw_game(&mut self.rng);
         for _ in 0..ATTEMPTS {
-            if self.used.insert(opening.hash()) {
+            if self.used.insert(opening.position().hash()) {
                 break;
             }
-            opening = self.openings.draw(&mut self.rng);
+            opening = self.openings.draw_game(&mut self.rng);
         }
         opening
     }
@@ -285,11 +298,12 @@ impl Tally {
     fn add_pair(&mut self, games: [&PlayedGame; 2], first_player: [Color; 2]) {
         let mut points = 0;
         for (game, color) in games.into_iter().zip(first_player) {
-            let winner = game.outcome.and_then(|outcome| outcome.winner);
+            let winner = game.resigned.map_or(game.outcome.and_then(|outcome| outcome.winner), |loser| Some(!loser));
             let half_points = winner.map_or(1, |winner| if winner == color { 2 } else { 0 });
             self.games[half_points] += 1;
             points += half_points;
-            let reason = game.outcome.map_or(CUT_OFF, |outcome| outcome.reason.as_str());
+            let unfinished = if game.resigned.is_some() { RESIGNATION } else { CUT_OFF };
+            let reason = game.outcome.map_or(unfinished, |outcome| outcome.reason.as_str());
             *self.reasons.entry(reason.to_string()).or_default() += 1;
             self.moves.insert(game.moves.clone());
             self.plies += game.moves.len() as u64;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use engine::{Color, Game, Move, Outcome};
 
 use crate::evaluator::{Evaluation, Evaluator, Query};
+use crate::external::{Choice, External, ExternalError, Opponent};
 use crate::lockstep::{self, Session, Tables, Work};
 use crate::player::Player;
 use crate::search::{Search, SearchConfig, SearchResult};
@@ -25,8 +26,10 @@ pub struct GameSetup {
 /// A game that was played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayedGame {
-    /// How it ended; `None` if it was cut off at [`PlayOptions::max_plies`].
+    /// How it ended; `None` if it was cut off at [`PlayOptions::max_plies`], or given up.
     pub outcome: Option<Outcome>,
+    /// Who gave it up.
+    pub resigned: Option<Color>,
     /// The moves after the start.
     pub moves: Vec<Move>,
 }
@@ -49,6 +52,11 @@ pub struct PlayOptions {
 /// A game depends on its setup alone, not on threads or on the other games. `progress` is called with the number of
 /// finished games, by any thread.
 ///
+/// With an external player each thread plays one game at a time, for it waits while that player thinks.
+///
+/// # Errors
+/// If an external player fails; all games end then.
+///
 /// # Panics
 /// If a game is over before it starts.
 pub fn play_games(
@@ -57,14 +65,24 @@ pub fn play_games(
     options: &PlayOptions,
     stop: &AtomicBool,
     progress: &(dyn Fn(usize) + Sync),
-) -> Vec<Option<PlayedGame>> {
+) -> Result<Vec<Option<PlayedGame>>, ExternalError> {
     let threads = options.threads.clamp(1, setups.len().max(1));
-    let seats = options.games_per_thread.clamp(1, setups.len().div_ceil(threads).max(1));
+    let outside = players.iter().any(|player| matches!(player, Player::External(_)));
+    let most = if outside { 1 } else { options.games_per_thread };
+    let seats = most.clamp(1, setups.len().div_ceil(threads).max(1));
     let played: Mutex<Vec<Option<PlayedGame>>> = Mutex::new(vec![None; setups.len()]);
     let (started, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let failure = Failure::default();
+    let stop = || stop.load(Ordering::Relaxed) || failure.failed.load(Ordering::Relaxed);
     let finish = |game: &mut MatchGame<'_>| {
-        let record =
-            PlayedGame { outcome: game.game.outcome(), moves: game.game.moves().skip(game.start_ply).collect() };
+        let opponents = game.opponents.each_mut().map(Option::take);
+        if game.abandoned {
+            return;
+        }
+        let outcome = game.game.outcome();
+        opponents.into_iter().flatten().for_each(|opponent| opponent.end(outcome));
+        let moves = game.game.moves().skip(game.start_ply).collect();
+        let record = PlayedGame { outcome, resigned: game.resigned, moves };
         played.lock().expect("no thread panics with the lock")[game.number] = Some(record);
         progress(finished.fetch_add(1, Ordering::Relaxed) + 1);
     };
@@ -83,17 +101,39 @@ pub fn play_games(
             searching: false,
             result: SearchResult::default(),
             moves: Vec::new(),
+            opponents: [None, None],
+            resigned: None,
+            abandoned: false,
+            stop: &stop,
+            failure: &failure,
         })
     };
     // A player without a search never asks its evaluator.
     let evaluators = players.map(|player| match player {
         Player::Net { evaluator, .. } => evaluator.as_ref(),
-        Player::Random | Player::Material(_) => &crate::evaluator::Uniform as &dyn Evaluator,
+        _ => &crate::evaluator::Uniform as &dyn Evaluator,
     });
     let tables =
         Tables { threads, seats, cache_bytes: options.cache_mb << 20, evaluators: &evaluators, work: &Work::default() };
-    lockstep::run(&tables, &|| stop.load(Ordering::Relaxed), &finish, &next);
-    played.into_inner().expect("no thread panics with the lock")
+    lockstep::run(&tables, &stop, &finish, &next);
+    match failure.error.into_inner().expect("no thread panics with the lock") {
+        Some(error) => Err(error),
+        None => Ok(played.into_inner().expect("no thread panics with the lock")),
+    }
+}
+
+/// The first failure of an external player.
+#[derive(Default)]
+struct Failure {
+    failed: AtomicBool,
+    error: Mutex<Option<ExternalError>>,
+}
+
+impl Failure {
+    fn set(&self, error: ExternalError) {
+        self.error.lock().expect("no thread panics with the lock").get_or_insert(error);
+        self.failed.store(true, Ordering::Relaxed);
+    }
 }
 
 struct MatchGame<'a> {
@@ -109,6 +149,13 @@ struct MatchGame<'a> {
     searching: bool,
     result: SearchResult,
     moves: Vec<Move>,
+    /// Who plays this game for the players that are external.
+    opponents: [Option<Box<dyn Opponent>>; 2],
+    resigned: Option<Color>,
+    /// Stopped, or an external player failed: there is no result.
+    abandoned: bool,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    failure: &'a Failure,
 }
 
 impl MatchGame<'_> {
@@ -118,7 +165,10 @@ impl MatchGame<'_> {
 
     fn is_over(&self) -> bool {
         let plies = self.game.ply() - self.start_ply;
-        self.max_plies > 0 && plies >= self.max_plies || self.game.outcome().is_some()
+        self.abandoned
+            || self.resigned.is_some()
+            || self.max_plies > 0 && plies >= self.max_plies
+            || self.game.outcome().is_some()
     }
 
     fn start_search(&mut self, config: &SearchConfig, seed: u64) {
@@ -127,6 +177,26 @@ impl MatchGame<'_> {
             none => *none = Some(Search::new(&self.game, config, seed)),
         }
         self.searching = true;
+    }
+
+    /// Lets an external player move, and waits for it.
+    fn ask(&mut self, mover: usize, external: &dyn External) {
+        let mut choose = || {
+            let opponent = match &mut self.opponents[mover] {
+                Some(opponent) => opponent,
+                none => none.insert(external.begin(&self.game, self.stop)?),
+            };
+            opponent.choose(&self.game, self.stop)
+        };
+        match choose() {
+            Ok(Choice::Move(mv)) => self.game.play_unchecked(mv),
+            Ok(Choice::Resign) => self.resigned = Some(self.game.position().side_to_move()),
+            Ok(Choice::Stopped) => self.abandoned = true,
+            Err(error) => {
+                self.abandoned = true;
+                self.failure.set(error);
+            }
+        }
     }
 
     fn search_at_work(&mut self) -> &mut Search {
@@ -155,11 +225,11 @@ impl Session for MatchGame<'_> {
             let player = self.players[mover];
             match player.choose_at_once(&self.game, seed, &mut self.moves) {
                 Some(mv) => self.game.play_unchecked(mv),
-                None => {
-                    if let Player::Net { search, .. } = player {
-                        self.start_search(search, seed);
-                    }
-                }
+                None => match player {
+                    Player::Net { search, .. } => self.start_search(search, seed),
+                    Player::External(external) => self.ask(mover, external.as_ref()),
+                    Player::Random | Player::Material(_) => {}
+                },
             }
         }
     }

@@ -13,6 +13,8 @@ mod cache;
 mod config;
 pub mod data;
 mod evaluator;
+mod external;
+mod external_spec;
 mod games;
 mod lockstep;
 mod material;
@@ -24,6 +26,8 @@ mod worker;
 
 pub use config::ConfigError;
 pub use evaluator::{Evaluation, Evaluator, Query, Uniform};
+pub use external::{Choice, External, ExternalError, Opponent};
+pub use external_spec::{ExternalSpec, Protocol};
 pub use games::{GameSetup, PlayOptions, PlayedGame, play_games};
 pub use material::MaterialValues;
 pub use openings::{Openings, OpeningsError};

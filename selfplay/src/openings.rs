@@ -140,16 +140,21 @@ impl Openings {
     /// game or lets the other side take the last royal. Where that leaves no ply, or material would be lost, the opening
     /// is drawn anew; after a hundred such draws it is the start itself.
     pub fn draw(&self, rng: &mut impl Rng) -> Position {
+        self.draw_game(rng).position().clone()
+    }
+
+    /// [`draw`](Openings::draw) with the moves from the start to the opening.
+    pub fn draw_game(&self, rng: &mut impl Rng) -> Game {
         const ATTEMPTS: usize = 100;
         let start = &self.starts[rng.random_range(0..self.starts.len())];
         let plies = rng.random_range(0..=self.most_plies);
         let mut moves = Vec::new();
         let drawn = (0..ATTEMPTS).find_map(|_| {
             let game = random_plies(start, plies, &mut moves, rng)?;
-            let keeps = |values: &MaterialValues| keeps_material(values, start, &game, &mut moves);
-            self.values.as_ref().is_none_or(keeps).then(|| game.position().clone())
+            let kept = self.values.as_ref().is_none_or(|values| keeps_material(values, start, &game, &mut moves));
+            kept.then_some(game)
         });
-        drawn.unwrap_or_else(|| start.clone())
+        drawn.unwrap_or_else(|| Game::new(start.clone()))
     }
 }
 

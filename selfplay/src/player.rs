@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::evaluator::{Evaluation, Evaluator};
+use crate::external::External;
+use crate::external_spec::{ExternalSpec, Protocol};
 use crate::material::MaterialValues;
 use crate::search::{Method, Search, SearchConfig};
 
@@ -29,6 +31,8 @@ pub enum Player {
         /// How to search; without `noise` the choice is the same for every seed.
         search: SearchConfig,
     },
+    /// Somebody outside this program, who may resign or fail.
+    External(Arc<dyn External>),
 }
 
 impl Player {
@@ -36,7 +40,7 @@ impl Player {
     /// faster.
     ///
     /// # Panics
-    /// If the game is over.
+    /// If the game is over, or the player is an external one: those play whole games, in `play_games`.
     pub fn choose(&self, game: &Game, seed: u64) -> Move {
         match self {
             Player::Net { evaluator, search } => {
@@ -51,6 +55,7 @@ impl Player {
             Player::Random | Player::Material(_) => {
                 self.choose_at_once(game, seed, &mut Vec::new()).expect("only a search has to wait for an evaluator")
             }
+            Player::External(_) => panic!("an external player chooses in whole games alone"),
         }
     }
 
@@ -63,12 +68,13 @@ impl Player {
                 Some(moves[rng.random_range(0..moves.len())])
             }
             Player::Material(values) => Some(values.choose(game, moves, &mut rng)),
-            Player::Net { .. } => None,
+            Player::Net { .. } | Player::External(_) => None,
         }
     }
 }
 
-/// A player as written on the command line: `random`, `material`, `net:CHECKPOINT[,sims=N][,search=gumbel|puct]`.
+/// A player as written on the command line: `random`, `material`, `net:CHECKPOINT[,sims=N][,search=gumbel|puct]`,
+/// `cecp:COMMAND[,KEY=VALUE]…`, `usi:COMMAND[,KEY=VALUE]…`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PlayerSpec {
@@ -85,11 +91,16 @@ pub enum PlayerSpec {
         /// How it searches.
         method: Method,
     },
+    /// `cecp:COMMAND…` or `usi:COMMAND…`
+    External(Box<ExternalSpec>),
 }
 
 /// Text that is no player.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("player `{text}`: {what}; expected `random`, `material` or `net:CHECKPOINT[,sims=N][,search=gumbel|puct]`")]
+#[error(
+    "player `{text}`: {what}; expected `random`, `material`, `net:CHECKPOINT[,sims=N][,search=gumbel|puct]`, \
+     `cecp:COMMAND[,KEY=VALUE]…` or `usi:COMMAND[,KEY=VALUE]…`"
+)]
 pub struct PlayerSpecError {
     text: String,
     what: String,
@@ -104,6 +115,13 @@ impl FromStr for PlayerSpec {
             "random" => return Ok(PlayerSpec::Random),
             "material" => return Ok(PlayerSpec::Material),
             _ => {}
+        }
+        for (name, protocol) in [("cecp:", Protocol::Cecp), ("usi:", Protocol::Usi)] {
+            if let Some(rest) = text.strip_prefix(name) {
+                return ExternalSpec::parse(protocol, rest)
+                    .map(|spec| PlayerSpec::External(Box::new(spec)))
+                    .map_err(error);
+            }
         }
         let net = text.strip_prefix("net:").ok_or_else(|| error("no such player".to_owned()))?;
         let mut parts = net.split(',');
@@ -134,6 +152,7 @@ impl fmt::Display for PlayerSpec {
         match self {
             PlayerSpec::Random => f.write_str("random"),
             PlayerSpec::Material => f.write_str("material"),
+            PlayerSpec::External(spec) => spec.fmt(f),
             PlayerSpec::Net { checkpoint, simulations, method } => {
                 write!(f, "net:{}", checkpoint.display())?;
                 simulations.map_or(Ok(()), |n| write!(f, ",sims={n}"))?;
@@ -166,7 +185,14 @@ mod tests {
 
     #[test]
     fn specs_come_back() {
-        for text in ["random", "material", "net:run/networks/000003", "net:x,sims=8", "net:x,sims=800,search=puct"] {
+        for text in [
+            "random",
+            "material",
+            "net:run/networks/000003",
+            "net:x,sims=8",
+            "net:x,sims=800,search=puct",
+            "usi:e 'a b',time=0.5",
+        ] {
             assert_eq!(text.parse::<PlayerSpec>().expect(text).to_string(), text);
         }
         let gumbel: PlayerSpec = "net:x,search=gumbel,sims=8".parse().expect("options in any order");
@@ -186,5 +212,7 @@ mod tests {
         check("net:x,sims=1,sims=2", "`sims` twice");
         check("net:x,search=alphabeta", "no search `alphabeta`");
         check("net:x,fast", "no option `fast`");
+        check("cecp:", "no command");
+        check("usi:x,fast=1", "no key `fast`");
     }
 }

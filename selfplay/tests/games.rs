@@ -21,7 +21,7 @@ fn play(players: [&Player; 2], setups: &[GameSetup], threads: usize, games_per_t
     let progress = |games: usize| {
         finished.fetch_max(games, Ordering::Relaxed);
     };
-    let played = play_games(players, setups, &options, &AtomicBool::new(false), &progress);
+    let played = play_games(players, setups, &options, &AtomicBool::new(false), &progress).expect("no external player");
     assert_eq!(finished.into_inner(), setups.len());
     played.into_iter().map(|game| game.expect("not stopped")).collect()
 }
@@ -96,7 +96,8 @@ fn a_stopped_match_keeps_what_is_finished() {
     let options = PlayOptions { threads: 1, games_per_thread: 2, cache_mb: 1, max_plies: 50 };
     let stop = AtomicBool::new(false);
     let progress = |games: usize| stop.store(games >= 10, Ordering::Relaxed);
-    let played = play_games([&Player::Random, &Player::Random], &setups, &options, &stop, &progress);
+    let played = play_games([&Player::Random, &Player::Random], &setups, &options, &stop, &progress)
+        .expect("no external player");
     let finished = played.iter().filter(|game| game.is_some()).count();
     assert!((10..50).contains(&finished), "{finished}");
 }

@@ -13,7 +13,10 @@ use crate::{output, pipeline, players, session};
 #[command(
     after_help = "Example: shishi match sho --first net:runs/quick-sho/networks/000003,sims=32 --second random --games 100\n\n\
 Players: random, material (greedy one ply), net:CHECKPOINT[,sims=N][,search=gumbel|puct], with 32 simulations and Gumbel \
-search if not said otherwise. Each opening is played twice with colours reversed, so an odd number of games is raised by one."
+search if not said otherwise; other engines: cecp:COMMAND[,KEY=VALUE]… or usi:COMMAND[,KEY=VALUE]… with time=SECONDS a move, \
+depth=PLIES, deadline=SECONDS, start=SECONDS, memory=MB, variant=NAME, transcript=FOLDER, option.NAME=VALUE, such as \
+cecp:hachu,time=0.1 with --ruleset hachu; quotes and \\ protect commas and spaces (docs/engines.md). With them each thread plays \
+one game at a time. Each opening is played twice with colours reversed, so an odd number of games is raised by one."
 )]
 pub(crate) struct Match {
     #[command(flatten)]
