@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use engine::Variant;
-use eval::matches::{Contestants, MatchConfig, MatchResult, play_match};
+use eval::matches::{Conduct, Contestants, MatchConfig, MatchResult, play_match};
 use eval::measure::{Measured, by_outcome};
 use eval::reference::ReferenceTable;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
@@ -314,7 +314,7 @@ impl Run {
         let what = format!("network {network} against {best}");
         let names = [format!("net:{network:06}"), format!("net:{best:06}")];
         let contestants = Contestants { first: (&names[0], &new), second: (&names[1], &old) };
-        let result = self.match_of(&what, &contestants, config, self.seed(GATE, network))?;
+        let result = self.match_of(&what, &contestants, config, self.seed(GATE, network), &path)?;
         let accepted = result.score >= self.config.gate.min_score;
         eprintln!(
             "network {network} {}",
@@ -340,7 +340,8 @@ impl Run {
             let name = format!("net:{network:06}");
             let contestants = Contestants { first: (&name, &player), second: (benchmark, opponent) };
             let what = format!("network {network} against {benchmark}");
-            let result = self.match_of(&what, &contestants, &self.config.measure, self.seed(MEASURE, network))?;
+            let result =
+                self.match_of(&what, &contestants, &self.config.measure, self.seed(MEASURE, network), &path)?;
             write_json(&path, &result)?;
             let mut event = json!({"event": "measure", "network": network});
             merge(&mut event, &result);
@@ -353,14 +354,18 @@ impl Run {
         players::net(&self.network_folder(network), &self.variant, config.simulations, Method::Gumbel, &self.device)
     }
 
+    /// A match whose result goes to `path`; it goes on where it was stopped.
     fn match_of(
         &self,
         what: &str,
         contestants: &Contestants<'_>,
         config: &MatchConfig,
         seed: u64,
+        path: &Path,
     ) -> anyhow::Result<MatchResult> {
-        let result = show_match(what, &self.variant, contestants, config, seed, self.threads, &self.stop)?;
+        let record = record_of(path);
+        let conduct = Conduct { threads: self.threads, record: Some(&record), stop: &self.stop };
+        let result = show_match(what, &self.variant, contestants, config, seed, &conduct)?;
         if result.complete { Ok(result) } else { Err(self.interrupted()) }
     }
 
@@ -568,17 +573,21 @@ pub(crate) fn show_match(
     contestants: &Contestants<'_>,
     config: &MatchConfig,
     seed: u64,
-    threads: usize,
-    stop: &AtomicBool,
+    conduct: &Conduct<'_>,
 ) -> anyhow::Result<MatchResult> {
     let bar = Bar::new(what, config.games as u64);
-    let result = play_match(variant, contestants, config, seed, threads, stop, &|progress| {
+    let result = play_match(variant, contestants, config, seed, conduct, &|progress| {
         bar.set(progress.games as u64, progress.wanted as u64, || {
             progress.score.map_or(String::new(), |score| format!("score {:.1} %", 100.0 * score))
         });
     })?;
     bar.finish(&format!("+{} ={} −{}, Elo {}", result.wins, result.draws, result.losses, elo(&result)));
     Ok(result)
+}
+
+/// The record of the match whose result is `result`: its finished games, a pair a line.
+pub(crate) fn record_of(result: &Path) -> PathBuf {
+    result.with_extension("games.jsonl")
 }
 
 /// Adds the fields of a structure to a JSON object.

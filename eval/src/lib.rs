@@ -3,8 +3,10 @@
 pub mod bayes_elo;
 pub mod design;
 pub mod external;
+mod files;
 pub mod interval;
 mod linalg;
+pub mod match_record;
 pub mod match_stats;
 pub mod matches;
 pub mod measure;

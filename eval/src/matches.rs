@@ -1,21 +1,21 @@
 //! Matches: two players, pairs of games from the same opening with colours reversed.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
-use engine::{Color, Game, Move, Variant};
+use engine::{Color, Game, Variant};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use selfplay::{
-    ExternalError, GameSetup, Openings, PlayOptions, PlayedGame, Player, RESIGNATION, derive_seed, play_games,
-};
+use selfplay::{ExternalError, GameSetup, Openings, PlayOptions, PlayedGame, Player, derive_seed, play_games};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
+use crate::match_record::{MatchRecord, RecordError, RecordedGame, RecordedPair};
 use crate::match_stats::{Pentanomial, Results, Sprt, SprtError, Verdict};
-
-/// The reason given for games that were cut off at [`MatchConfig::max_plies`].
-const CUT_OFF: &str = "ply_cap";
 
 /// Settings of a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ pub struct MatchResult {
     pub first: String,
     /// The second player.
     pub second: String,
-    /// Games counted: those of finished pairs.
+    /// Games counted: those of finished pairs, a pair that repeats another one move by move not again.
     pub games: u64,
     /// Won by the first player.
     pub wins: u64,
@@ -127,6 +127,9 @@ pub struct MatchResult {
     pub draws: u64,
     /// Lost by the first player.
     pub losses: u64,
+    /// Losses, draws and wins of the first player with Black, then with White; `None` in results of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_color: Option<[[u64; 3]; 2]>,
     /// Pairs by the first player's points: 0, 1/2, 1, 3/2, 2.
     pub pentanomial: Pentanomial,
     /// Mean score of a game.
@@ -155,6 +158,9 @@ pub struct MatchResult {
     pub reasons: BTreeMap<String, u64>,
     /// Games that are not repetitions of another one in the match, move by move.
     pub distinct: u64,
+    /// Pairs that repeat another one of the match move by move, and so are not counted.
+    #[serde(default)]
+    pub repeated_pairs: u64,
     /// Mean plies of a game after its opening.
     pub mean_plies: f64,
     /// Whether all games asked for were played, or the sequential test ended.
@@ -180,7 +186,7 @@ pub struct MatchProgress {
     pub score: Option<f64>,
 }
 
-/// Why a match has no result.
+/// Why a match cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum MatchError {
     /// The sequential test makes no sense.
@@ -189,71 +195,199 @@ pub enum MatchError {
     /// An external player failed.
     #[error(transparent)]
     External(#[from] ExternalError),
+    /// Its record cannot be read or written, or is of another match.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// How a match is carried out, which has no influence on its games.
+pub struct Conduct<'a> {
+    /// Threads to play on.
+    pub threads: usize,
+    /// File that keeps finished pairs, see [`crate::match_record`]. A match whose record exists goes on from it.
+    pub record: Option<&'a Path>,
+    /// Ends the match as soon as it is set.
+    pub stop: &'a AtomicBool,
 }
 
 /// Plays a match. Openings and all chance come from `seed`; the number of threads does not change the result. Pairs count in
 /// the order of their openings, and a sequential test is asked after each of them, so that quick games do not weigh more.
 ///
-/// Once `stop` is set the pairs finished until then are counted, and the result says that it is not complete.
+/// Once `stop` is set no further pair is finished; the result counts the pairs before the first unfinished one and says that
+/// it is not complete. `progress` is called whenever a game has ended, by any thread.
 ///
 /// # Errors
-/// If the sequential test of `config` makes no sense, or an external player fails.
+/// If the sequential test of `config` makes no sense, a record cannot be used, or an external player fails.
 pub fn play_match(
     variant: &Arc<Variant>,
     contestants: &Contestants<'_>,
     config: &MatchConfig,
     seed: u64,
-    threads: usize,
-    stop: &AtomicBool,
+    conduct: &Conduct<'_>,
     progress: &(dyn Fn(MatchProgress) + Sync),
 ) -> Result<MatchResult, MatchError> {
     let sprt = config.sprt()?;
     let pairs = config.games.div_ceil(2);
+    let (record, recorded) = match conduct.record {
+        None => (None, BTreeMap::new()),
+        Some(path) => {
+            let (record, recorded) = MatchRecord::open(path, &settings(variant, contestants, config, seed))?;
+            (Some(record), recorded)
+        }
+    };
     // Without a test all pairs are one batch; with one, a batch keeps all threads busy and little is played in vain.
-    let batch = if sprt.is_some() { (threads * config.games_per_thread).max(1) } else { pairs };
+    let batch = if sprt.is_some() { (conduct.threads * config.games_per_thread).max(1) } else { pairs };
     let options = PlayOptions {
-        threads,
+        threads: conduct.threads,
         games_per_thread: config.games_per_thread,
         max_plies: config.max_plies,
         cache_mb: config.cache_mb,
     };
     let mut openings = FreshOpenings::new(variant, config.opening_plies, seed);
-    let mut tally = Tally::default();
-    let mut verdict = Verdict::Undecided;
-    let mut played = 0;
-    while played < pairs && verdict == Verdict::Undecided && !stop.load(Ordering::Relaxed) {
-        let count = batch.min(pairs - played);
-        let setups: Vec<GameSetup> = (played..played + count)
+    let mut ledger = Ledger::new(record, recorded, sprt);
+    let mut drawn = 0;
+    while drawn < pairs && !ledger.decided() && !conduct.stop.load(Ordering::Relaxed) {
+        let numbers = drawn..(drawn + batch).min(pairs);
+        drawn = numbers.end;
+        let setups: Vec<(usize, GameSetup)> = numbers
             .flat_map(|pair| {
                 let start = openings.next();
                 Color::ALL.map(|first_player| {
                     let seed = derive_seed(&[seed, pair as u64, first_player.index() as u64]);
-                    GameSetup { start: start.clone(), first_player, seed }
+                    (pair, GameSetup { start: start.clone(), first_player, seed })
                 })
             })
+            .filter(|(pair, _)| !ledger.has(*pair))
             .collect();
-        let before = AtomicUsize::new(2 * played);
-        let score = (tally.pentanomial.units() > 0).then(|| tally.pentanomial.score());
-        let report = |_: usize| {
-            let games = before.fetch_add(1, Ordering::Relaxed) + 1;
-            progress(MatchProgress { games, wanted: 2 * pairs, score });
+        let (numbers, setups): (Vec<usize>, Vec<GameSetup>) = setups.into_iter().unzip();
+        let shared = Mutex::new(ledger);
+        let finished = |index: usize, game: &PlayedGame| {
+            let game = RecordedGame::new(&setups[index], game);
+            let mut ledger = shared.lock().expect("no thread panics with the lock");
+            let go_on = ledger.add(numbers[index], &setups[index], game);
+            let now = MatchProgress { games: ledger.games, wanted: 2 * pairs, score: ledger.score() };
+            drop(ledger);
+            progress(now);
+            go_on
         };
         let players = [contestants.first.1, contestants.second.1];
-        let games = play_games(players, &setups, &options, stop, &report)?;
-        for (pair, setup) in games.chunks(2).zip(setups.chunks(2)) {
-            let [Some(one), Some(other)] = pair else { continue };
-            tally.add_pair([one, other], [setup[0].first_player, setup[1].first_player]);
-            if let Some(sprt) = &sprt {
-                verdict = sprt.verdict(&tally.pentanomial);
-                if verdict != Verdict::Undecided {
-                    break;
-                }
+        play_games(players, &setups, &options, conduct.stop, &finished)?;
+        ledger = shared.into_inner().expect("no thread panics with the lock");
+        if let Some(error) = ledger.error.take() {
+            return Err(error.into());
+        }
+    }
+    let complete = ledger.next == pairs || ledger.decided();
+    if complete && let Some(record) = ledger.record.take() {
+        record.complete(ledger.next)?;
+    }
+    Ok(ledger.tally.result(variant, contestants, sprt.as_ref(), config.sprt, complete))
+}
+
+/// Everything that decides the games and the result of a match, for its record.
+fn settings(variant: &Variant, contestants: &Contestants<'_>, config: &MatchConfig, seed: u64) -> Map<String, Value> {
+    let search = |player: &Player| match player {
+        Player::Net { evaluator, search } => json!({ "network": evaluator.id(), "search": search }),
+        _ => Value::Null,
+    };
+    let settings = [
+        ("variant", json!(variant.name())),
+        ("ruleset", json!(variant.ruleset())),
+        ("rules", json!(variant.fingerprint())),
+        ("first", json!(contestants.first.0)),
+        ("first_search", search(contestants.first.1)),
+        ("second", json!(contestants.second.0)),
+        ("second_search", search(contestants.second.1)),
+        ("seed", json!(seed)),
+        ("games", json!(config.games)),
+        ("opening_plies", json!(config.opening_plies)),
+        ("max_plies", json!(config.max_plies)),
+        ("sprt", json!(config.sprt)),
+        ("alpha", json!(config.alpha)),
+        ("beta", json!(config.beta)),
+    ];
+    settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+/// The finished games of a match on their way into its tally, which takes pairs in the order of their numbers.
+struct Ledger {
+    /// Games finished.
+    games: usize,
+    /// Games whose partner is not finished.
+    single: BTreeMap<usize, [Option<RecordedGame>; 2]>,
+    /// Finished pairs that are not counted yet, since an earlier one is not finished.
+    waiting: BTreeMap<usize, RecordedPair>,
+    /// The next pair to count; all before are counted.
+    next: usize,
+    tally: Tally,
+    sprt: Option<Sprt>,
+    verdict: Verdict,
+    record: Option<MatchRecord>,
+    /// Why the record could not be written.
+    error: Option<RecordError>,
+}
+
+impl Ledger {
+    fn new(record: Option<MatchRecord>, recorded: BTreeMap<usize, RecordedPair>, sprt: Option<Sprt>) -> Self {
+        let mut ledger = Ledger {
+            games: 2 * recorded.len(),
+            single: BTreeMap::new(),
+            waiting: recorded,
+            next: 0,
+            tally: Tally::default(),
+            sprt,
+            verdict: Verdict::Undecided,
+            record,
+            error: None,
+        };
+        ledger.count();
+        ledger
+    }
+
+    fn decided(&self) -> bool {
+        self.verdict != Verdict::Undecided
+    }
+
+    /// Whether a pair is finished.
+    fn has(&self, pair: usize) -> bool {
+        pair < self.next || self.waiting.contains_key(&pair)
+    }
+
+    fn score(&self) -> Option<f64> {
+        (self.tally.pentanomial.units() > 0).then(|| self.tally.pentanomial.score())
+    }
+
+    /// Takes a finished game; breaks when the match is decided or cannot be recorded.
+    fn add(&mut self, pair: usize, setup: &GameSetup, game: RecordedGame) -> ControlFlow<()> {
+        self.games += 1;
+        let games = self.single.entry(pair).or_default();
+        games[setup.first_player.index()] = Some(game);
+        if let [Some(_), Some(_)] = games
+            && let Some([Some(one), Some(other)]) = self.single.remove(&pair)
+        {
+            let opening = setup.start.position().sfen();
+            let pair = RecordedPair { pair, opening, games: [one, other] };
+            if let Some(Err(error)) = self.record.as_mut().map(|record| record.add(&pair)) {
+                self.error.get_or_insert(error);
+            }
+            self.waiting.insert(pair.pair, pair);
+            self.count();
+        }
+        if self.decided() || self.error.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Counts the pairs whose turn has come.
+    fn count(&mut self) {
+        while !self.decided()
+            && let Some(pair) = self.waiting.remove(&self.next)
+        {
+            self.tally.add(&pair);
+            self.next += 1;
+            if let Some(sprt) = &self.sprt {
+                self.verdict = sprt.verdict(&self.tally.pentanomial);
             }
         }
-        played += count;
     }
-    let complete = tally.pentanomial.units() as usize == pairs || verdict != Verdict::Undecided;
-    Ok(tally.result(variant, contestants, sprt.as_ref(), config.sprt, complete))
 }
 
 /// Start positions that have not been used before.
@@ -286,27 +420,33 @@ impl FreshOpenings {
 #[derive(Default)]
 struct Tally {
     pentanomial: Pentanomial,
-    /// Lost, drawn, won games of the first player.
-    games: [u64; 3],
+    /// Lost, drawn, won games of the first player with Black, then with White.
+    by_color: [[u64; 3]; 2],
     reasons: BTreeMap<String, u64>,
-    /// Moves of all games, each once.
-    moves: HashSet<Vec<Move>>,
+    /// Hashes of all games (opening and moves), each once.
+    games: HashSet<u64>,
+    /// Hashes of all pairs.
+    pairs: HashSet<u64>,
+    repeated_pairs: u64,
     plies: u64,
 }
 
 impl Tally {
-    fn add_pair(&mut self, games: [&PlayedGame; 2], first_player: [Color; 2]) {
+    /// Counts a pair, unless it repeats another one: that says nothing new, and would make intervals too narrow.
+    fn add(&mut self, pair: &RecordedPair) {
+        let moves = pair.games.each_ref().map(|game| &game.moves);
+        if !self.pairs.insert(hash(&(&pair.opening, moves))) {
+            self.repeated_pairs += 1;
+            return;
+        }
         let mut points = 0;
-        for (game, color) in games.into_iter().zip(first_player) {
-            let winner = game.resigned.map_or(game.outcome.and_then(|outcome| outcome.winner), |loser| Some(!loser));
-            let half_points = winner.map_or(1, |winner| if winner == color { 2 } else { 0 });
-            self.games[half_points] += 1;
+        for (game, color) in pair.games.iter().zip(Color::ALL) {
+            let half_points = game.half_points(color);
+            self.by_color[color.index()][half_points] += 1;
             points += half_points;
-            let unfinished = if game.resigned.is_some() { RESIGNATION } else { CUT_OFF };
-            let reason = game.outcome.map_or(unfinished, |outcome| outcome.reason.as_str());
-            *self.reasons.entry(reason.to_string()).or_default() += 1;
-            self.moves.insert(game.moves.clone());
-            self.plies += game.moves.len() as u64;
+            *self.reasons.entry(game.reason.clone()).or_default() += 1;
+            self.games.insert(hash(&(&pair.opening, &game.moves)));
+            self.plies += game.plies;
         }
         self.pentanomial.add(points);
     }
@@ -320,7 +460,7 @@ impl Tally {
         complete: bool,
     ) -> MatchResult {
         let summary = self.pentanomial.summary();
-        let [losses, draws, wins] = self.games;
+        let [losses, draws, wins] = [0, 1, 2].map(|i| self.by_color[0][i] + self.by_color[1][i]);
         let games = wins + draws + losses;
         MatchResult {
             variant: variant.name().to_string(),
@@ -331,6 +471,7 @@ impl Tally {
             wins,
             draws,
             losses,
+            by_color: Some(self.by_color),
             pentanomial: self.pentanomial,
             score: summary.score,
             elo: summary.elo,
@@ -344,9 +485,17 @@ impl Tally {
             bounds,
             verdict: sprt.map(|sprt| sprt.verdict(&self.pentanomial)),
             reasons: self.reasons,
-            distinct: self.moves.len() as u64,
+            distinct: self.games.len() as u64,
+            repeated_pairs: self.repeated_pairs,
             mean_plies: self.plies as f64 / (games.max(1)) as f64,
             complete,
         }
     }
+}
+
+/// A hash that is the same in every process.
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }

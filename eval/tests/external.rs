@@ -1,6 +1,7 @@
 //! Engines as players, against scripts that speak like engines. The moves were worked out by hand on the diagrams.
 #![cfg(unix)]
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -64,7 +65,7 @@ fn play(players: [&Player; 2], sfen: &str, games: usize, threads: usize, stop: &
     let start = Game::new(Position::from_sfen(&chu(), sfen).expect(sfen));
     let setup = GameSetup { start, first_player: Color::Black, seed: 1 };
     let options = PlayOptions { threads, games_per_thread: 8, cache_mb: 0, max_plies: 100 };
-    play_games(players, &vec![setup; games], &options, stop, &|_| {})
+    play_games(players, &vec![setup; games], &options, stop, &|_, _| ControlFlow::Continue(()))
 }
 
 fn transcripts(folder: &Path) -> Vec<PathBuf> {

@@ -1,5 +1,6 @@
 //! Games between two players, many at once.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -49,8 +50,8 @@ pub struct PlayOptions {
 }
 
 /// Plays all games between two players and returns them in the order of `setups`; `None` for those that `stop` cut off.
-/// A game depends on its setup alone, not on threads or on the other games. `progress` is called with the number of
-/// finished games, by any thread.
+/// A game depends on its setup alone, not on threads or on the other games. `finished` gets each game as it ends with its
+/// index in `setups`, by any thread; when it breaks, the games that are being played are cut off like by `stop`.
 ///
 /// With an external player each thread plays one game at a time, for it waits while that player thinks.
 ///
@@ -64,16 +65,16 @@ pub fn play_games(
     setups: &[GameSetup],
     options: &PlayOptions,
     stop: &AtomicBool,
-    progress: &(dyn Fn(usize) + Sync),
+    finished: &(dyn Fn(usize, &PlayedGame) -> ControlFlow<()> + Sync),
 ) -> Result<Vec<Option<PlayedGame>>, ExternalError> {
     let threads = options.threads.clamp(1, setups.len().max(1));
     let outside = players.iter().any(|player| matches!(player, Player::External(_)));
     let most = if outside { 1 } else { options.games_per_thread };
     let seats = most.clamp(1, setups.len().div_ceil(threads).max(1));
     let played: Mutex<Vec<Option<PlayedGame>>> = Mutex::new(vec![None; setups.len()]);
-    let (started, finished) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (started, enough) = (AtomicUsize::new(0), AtomicBool::new(false));
     let failure = Failure::default();
-    let stop = || stop.load(Ordering::Relaxed) || failure.failed.load(Ordering::Relaxed);
+    let stop = || [stop, &enough, &failure.failed].into_iter().any(|flag| flag.load(Ordering::Relaxed));
     let finish = |game: &mut MatchGame<'_>| {
         let opponents = game.opponents.each_mut().map(Option::take);
         if game.abandoned {
@@ -83,8 +84,10 @@ pub fn play_games(
         opponents.into_iter().flatten().for_each(|opponent| opponent.end(outcome));
         let moves = game.game.moves().skip(game.start_ply).collect();
         let record = PlayedGame { outcome, resigned: game.resigned, moves };
+        if finished(game.number, &record).is_break() {
+            enough.store(true, Ordering::Relaxed);
+        }
         played.lock().expect("no thread panics with the lock")[game.number] = Some(record);
-        progress(finished.fetch_add(1, Ordering::Relaxed) + 1);
     };
     let next = |old: Option<MatchGame<'_>>| {
         let searches = old.map_or([None, None], |game| game.searches);

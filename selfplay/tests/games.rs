@@ -1,5 +1,6 @@
 //! Games between players.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -18,8 +19,9 @@ fn setups(variant: &Arc<Variant>, games: u64) -> Vec<GameSetup> {
 fn play(players: [&Player; 2], setups: &[GameSetup], threads: usize, games_per_thread: usize) -> Vec<PlayedGame> {
     let options = PlayOptions { threads, games_per_thread, cache_mb: 1, max_plies: 400 };
     let finished = AtomicUsize::new(0);
-    let progress = |games: usize| {
-        finished.fetch_max(games, Ordering::Relaxed);
+    let progress = |_: usize, _: &PlayedGame| {
+        finished.fetch_add(1, Ordering::Relaxed);
+        ControlFlow::Continue(())
     };
     let played = play_games(players, setups, &options, &AtomicBool::new(false), &progress).expect("no external player");
     assert_eq!(finished.into_inner(), setups.len());
@@ -94,12 +96,19 @@ fn a_stopped_match_keeps_what_is_finished() {
     let variant = Variant::load("sho", None).expect("built in");
     let setups = setups(&variant, 50);
     let options = PlayOptions { threads: 1, games_per_thread: 2, cache_mb: 1, max_plies: 50 };
-    let stop = AtomicBool::new(false);
-    let progress = |games: usize| stop.store(games >= 10, Ordering::Relaxed);
-    let played = play_games([&Player::Random, &Player::Random], &setups, &options, &stop, &progress)
-        .expect("no external player");
-    let finished = played.iter().filter(|game| game.is_some()).count();
-    assert!((10..50).contains(&finished), "{finished}");
+    // From outside, and by what the games were played for.
+    for from_outside in [true, false] {
+        let (stop, games) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let finished = |_: usize, _: &PlayedGame| {
+            let enough = games.fetch_add(1, Ordering::Relaxed) + 1 >= 10;
+            stop.store(enough && from_outside, Ordering::Relaxed);
+            if enough && !from_outside { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let played = play_games([&Player::Random, &Player::Random], &setups, &options, &stop, &finished)
+            .expect("no external player");
+        let finished = played.iter().filter(|game| game.is_some()).count();
+        assert!((10..50).contains(&finished), "{finished}");
+    }
 }
 
 #[test]

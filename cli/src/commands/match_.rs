@@ -1,8 +1,10 @@
 //! `shishi match`
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
 use clap::Args;
-use eval::matches::{Contestants, MatchConfig, MatchResult};
+use eval::matches::{Conduct, Contestants, MatchConfig, MatchResult};
 use selfplay::PlayerSpec;
 
 use crate::args::{DeviceArg, VariantArgs};
@@ -16,7 +18,8 @@ Players: random, material (greedy one ply), net:CHECKPOINT[,sims=N][,search=gumb
 search if not said otherwise; other engines: cecp:COMMAND[,KEY=VALUE]… or usi:COMMAND[,KEY=VALUE]… with time=SECONDS a move, \
 depth=PLIES, deadline=SECONDS, start=SECONDS, memory=MB, variant=NAME, transcript=FOLDER, option.NAME=VALUE, such as \
 cecp:hachu,time=0.1 with --ruleset hachu; quotes and \\ protect commas and spaces (docs/engines.md). With them each thread plays \
-one game at a time. Each opening is played twice with colours reversed, so an odd number of games is raised by one."
+one game at a time. Each opening is played twice with colours reversed, so an odd number of games is raised by one.\n\n\
+With --out a match that was stopped, even by force, loses unfinished pairs only: the same command goes on with it."
 )]
 pub(crate) struct Match {
     #[command(flatten)]
@@ -47,6 +50,9 @@ pub(crate) struct Match {
     /// Threads; all cores if not given
     #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
+    /// Keep finished games beside FILE (in FILE's name with .games.jsonl) and the result in it, and go on with what is there
+    #[arg(long, value_name = "FILE.json")]
+    out: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -68,15 +74,26 @@ pub(crate) fn run(args: Match) -> anyhow::Result<()> {
     let names = [args.first.to_string(), args.second.to_string()];
     let contestants = Contestants { first: (&names[0], &first), second: (&names[1], &second) };
     let stop = session::stop_flag()?;
-    let threads = session::threads(args.threads);
-    let result = pipeline::show_match("match", &variant, &contestants, &config, args.seed, threads, &stop)?;
+    let record = args.out.as_deref().map(pipeline::record_of);
+    if let (Some(out), Some(record)) = (&args.out, &record)
+        && out.exists()
+        && !record.exists()
+    {
+        bail!("{} exists and there is no {} to go on with; name another file", out.display(), record.display());
+    }
+    let conduct = Conduct { threads: session::threads(args.threads), record: record.as_deref(), stop: &stop };
+    let result = pipeline::show_match("match", &variant, &contestants, &config, args.seed, &conduct)?;
     if args.json {
         output::json(&serde_json::to_value(&result)?);
     } else {
         println!("{}", text(&result));
     }
     if !result.complete {
-        return Err(Interrupted("the result counts the pairs that were finished".to_string()).into());
+        let kept = if record.is_some() { "; the same command goes on" } else { "" };
+        return Err(Interrupted(format!("the result counts the pairs before the first unfinished one{kept}")).into());
+    }
+    if let Some(out) = &args.out {
+        session::write_json(out, &result)?;
     }
     Ok(())
 }
@@ -109,6 +126,9 @@ pub(crate) fn text(result: &MatchResult) -> String {
     if let (Some(llr), Some((low, high)), Some(verdict)) = (result.llr, result.bounds, result.verdict) {
         lines
             .push(format!("SPRT nElo {low} against {high}: log-likelihood ratio {llr:.2}, {verdict:?}").to_lowercase());
+    }
+    if result.repeated_pairs > 0 {
+        lines.push(format!("{} pairs repeated others move by move and were counted once", result.repeated_pairs));
     }
     let reasons: Vec<_> = result.reasons.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
     lines.push(format!(

@@ -28,8 +28,8 @@ mod tables;
 mod value_plots;
 mod variant;
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ use strength::BENCHMARKS;
 pub use strength::{Gate, NetworkStrength, ScoredMatch, Strength};
 pub use variant::VariantInfo;
 
+use crate::files::write_whole;
 use crate::matches::MatchResult;
 use crate::measure::Measured;
 
@@ -130,16 +131,7 @@ pub fn summary(run: &Path) -> Result<serde_json::Value, ReportError> {
 pub fn write(run: &Path) -> Result<PathBuf, ReportError> {
     let html = page::html(&load(run)?);
     let path = run.join("report.html");
-    let aside = path.with_added_extension("tmp");
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&aside)?;
-        file.write_all(html.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&aside, &path)?;
-        // Only Unix can open a folder to sync it; elsewhere the rename itself is what there is.
-        if cfg!(unix) { File::open(run)?.sync_all() } else { Ok(()) }
-    };
-    write().inspect_err(|_| drop(fs::remove_file(&aside))).map_err(ReportError::io(&path))?;
+    write_whole(&path, &html).map_err(ReportError::io(&path))?;
     Ok(path)
 }
 
