@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use engine::Variant;
-use eval::matches::MatchConfig;
+use eval::match_stats::Verdict;
+use eval::matches::{MatchConfig, MatchResult};
 use eval::values::ValuesConfig;
 use selfplay::{SearchConfig, SelfplayConfig};
 use serde::{Deserialize, Serialize};
@@ -56,16 +57,48 @@ pub(crate) struct RunSection {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct GateConfig {
-    /// The new network plays from now on if its score against the old one is at least this; 0 for always.
+    /// Without a sequential test: the new network plays from now on if its score against the old one is at least this; 0
+    /// for always.
     pub(crate) min_score: f64,
-    /// The match between them.
+    /// What becomes of a new network whose sequential test is undecided at the match's cap of games.
+    #[serde(skip_serializing_if = "Undecided::is_usual")]
+    pub(crate) undecided: Undecided,
+    /// The match between them. With `sprt` in it the test decides, and `games` is its cap.
     #[serde(rename = "match")]
     pub(crate) games: MatchConfig,
 }
 
+/// What an undecided sequential test means for a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Undecided {
+    /// The old network goes on playing: no improvement was shown.
+    Reject,
+    /// The score decides, by `min_score`.
+    Score,
+}
+
+impl Undecided {
+    /// The usual way is not written, so that runs from before there was another can be resumed.
+    fn is_usual(&self) -> bool {
+        *self == Undecided::Reject
+    }
+}
+
+impl GateConfig {
+    /// Whether the new network plays from now on.
+    pub(crate) fn accepts(&self, result: &MatchResult) -> bool {
+        match (result.verdict, self.undecided) {
+            (Some(Verdict::Accept), _) => true,
+            (Some(Verdict::Reject), _) | (Some(Verdict::Undecided), Undecided::Reject) => false,
+            (None, _) | (Some(Verdict::Undecided), Undecided::Score) => result.score >= self.min_score,
+        }
+    }
+}
+
 impl Default for GateConfig {
     fn default() -> Self {
-        GateConfig { min_score: 0.5, games: MatchConfig::default() }
+        GateConfig { min_score: 0.5, undecided: Undecided::Reject, games: MatchConfig::default() }
     }
 }
 
@@ -107,5 +140,40 @@ impl RunConfig {
             variant_file: self.run.variant_file.clone(),
         };
         args.load()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn result(score: f64, verdict: Option<Verdict>) -> MatchResult {
+        let mut result = json!({
+            "variant": "sho", "ruleset": "standard", "first": "a", "second": "b", "games": 2, "wins": 1, "draws": 0, "losses": 1,
+            "pentanomial": [0, 0, 1, 0, 0], "los": 0.5, "reasons": {}, "distinct": 2, "mean_plies": 9.0, "complete": true,
+        });
+        result["score"] = json!(score);
+        result["verdict"] = json!(verdict);
+        serde_json::from_value(result).expect("a result")
+    }
+
+    #[test]
+    fn a_gate_goes_by_its_test_or_by_the_score() {
+        let gate = |text: &str| toml::from_str::<GateConfig>(text).expect(text);
+        let check = |config: &str, score, verdict, accepted| {
+            assert_eq!(gate(config).accepts(&result(score, verdict)), accepted, "{config} {score} {verdict:?}");
+        };
+        check("", 0.5, None, true);
+        check("", 0.49, None, false);
+        check("min_score = 0.55", 0.5, None, false);
+        check("min_score = 0.9", 0.6, Some(Verdict::Accept), true);
+        check("min_score = 0.0", 0.6, Some(Verdict::Reject), false);
+        check("min_score = 0.0", 0.6, Some(Verdict::Undecided), false);
+        check("undecided = \"score\"", 0.6, Some(Verdict::Undecided), true);
+        check("undecided = \"score\"", 0.4, Some(Verdict::Undecided), false);
+        check("undecided = \"score\"", 0.6, Some(Verdict::Reject), false);
+        assert!(toml::from_str::<GateConfig>("undecided = \"maybe\"").is_err());
+        assert_eq!(gate("[match]\nsprt = [0, 30]").games.sprt, Some((0.0, 30.0)));
     }
 }

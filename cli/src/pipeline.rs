@@ -315,7 +315,7 @@ impl Run {
         let names = [format!("net:{network:06}"), format!("net:{best:06}")];
         let contestants = Contestants { first: (&names[0], &new), second: (&names[1], &old) };
         let result = self.match_of(&what, &contestants, config, self.seed(GATE, network), &path)?;
-        let accepted = result.score >= self.config.gate.min_score;
+        let accepted = self.config.gate.accepts(&result);
         eprintln!(
             "network {network} {}",
             if accepted { "plays from now on" } else { "is not better; the old one goes on playing" }
