@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Train(commands::train::Train),
     /// Let two players play a match with reversed colours
     Match(commands::match_::Match),
+    /// Rate a run's networks and other players together
+    Ladder(commands::ladder::Ladder),
     /// Measure what each piece is worth, beside a reference table
     Values(commands::values::Values),
     /// The whole loop: play, train, match, measure, report

@@ -53,6 +53,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
         Command::Selfplay(args) => commands::selfplay::run(args),
         Command::Train(args) => commands::train::run(args),
         Command::Match(args) => commands::match_::run(args),
+        Command::Ladder(args) => commands::ladder::run(args),
         Command::Values(args) => commands::values::run(args),
         Command::Run(args) => commands::run::run(args),
         Command::Data(args) => commands::data::run(args),

@@ -5,6 +5,7 @@ pub mod design;
 pub mod external;
 mod files;
 pub mod interval;
+pub mod ladder;
 mod linalg;
 pub mod match_record;
 pub mod match_stats;

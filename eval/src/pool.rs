@@ -77,12 +77,14 @@ pub struct Pool {
     /// What moving first is worth, Elo; `None` when no player had both colours in a way that separates it from the
     /// ratings (it is then taken as 0).
     pub first_move_advantage: Option<f64>,
+    /// Its standard error, Elo.
+    pub first_move_error: Option<f64>,
     /// Draw parameter: draws per geometric mean of wins and losses between equals. 0 when nothing was drawn.
     pub nu: f64,
     /// Log-likelihood of the results as given, without pseudo results.
     pub log_likelihood: f64,
-    /// Whether half a win and half a loss were added to every encounter, because the results alone put some rating
-    /// at infinity.
+    /// Whether half a win and half a loss were added for every two players who met (shared among their encounters), because
+    /// the results alone put some rating at infinity.
     pub pseudo_results: bool,
     /// Covariance of `ratings`, players x players.
     covariance: Array2<f64>,
@@ -105,10 +107,7 @@ impl Pool {
         let played: Vec<Encounter> = encounters.iter().copied().filter(|e| e.wins + e.draws + e.losses > 0).collect();
         let advantage = advantage_is_separable(players, &played)?;
         let fit = |pseudo| Model::new(players, &played, advantage, pseudo).maximise();
-        if let Some(pool) = fit(0.0) {
-            return Ok(pool);
-        }
-        fit(0.5).ok_or(PoolError::NotConverged)
+        fit(false).or_else(|| fit(true)).ok_or(PoolError::NotConverged)
     }
 
     /// Rating of `player` minus rating of `anchor`.
@@ -164,7 +163,8 @@ fn advantage_is_separable(players: usize, played: &[Encounter]) -> Result<bool, 
 struct Model<'a> {
     players: usize,
     played: &'a [Encounter],
-    pseudo: f64,
+    /// Wins, and as many losses, that are added to each encounter; empty for none.
+    pseudo: Vec<f64>,
     advantage: Option<usize>,
     log_nu: Option<usize>,
     parameters: usize,
@@ -177,7 +177,7 @@ struct Derivatives {
 }
 
 impl<'a> Model<'a> {
-    fn new(players: usize, played: &'a [Encounter], advantage: bool, pseudo: f64) -> Self {
+    fn new(players: usize, played: &'a [Encounter], advantage: bool, pseudo: bool) -> Self {
         let mut parameters = players - 1;
         let mut next = |free: bool| {
             free.then(|| {
@@ -188,6 +188,9 @@ impl<'a> Model<'a> {
         let advantage = next(advantage);
         // Without a draw the optimum is at nu = 0, which ln nu cannot reach.
         let log_nu = next(played.iter().any(|e| e.draws > 0));
+        let pair = |e: &Encounter| [e.first.min(e.second), e.first.max(e.second)];
+        let share = |e: &Encounter| 0.5 / played.iter().filter(|other| pair(other) == pair(e)).count() as f64;
+        let pseudo = if pseudo { played.iter().map(share).collect() } else { Vec::new() };
         Model { players, played, pseudo, advantage, log_nu, parameters }
     }
 
@@ -205,9 +208,14 @@ impl<'a> Model<'a> {
         self.terms(e).map(|(i, sign)| sign * at[i]).sum()
     }
 
-    fn log_likelihood(&self, at: &Array1<f64>, pseudo: f64) -> f64 {
+    /// Encounters with their pseudo wins, and as many losses.
+    fn with_pseudo(&self) -> impl Iterator<Item = (&Encounter, f64)> {
+        self.played.iter().zip(self.pseudo.iter().copied().chain(std::iter::repeat(0.0)))
+    }
+
+    fn log_likelihood<'b>(&self, at: &Array1<f64>, encounters: impl Iterator<Item = (&'b Encounter, f64)>) -> f64 {
         let nu = self.nu(at);
-        let sum = self.played.iter().map(|e| {
+        let sum = encounters.map(|(e, pseudo)| {
             let x = self.x(e, at);
             let (wins, losses) = (e.wins as f64 + pseudo, e.losses as f64 + pseudo);
             let draws = e.draws as f64;
@@ -222,9 +230,9 @@ impl<'a> Model<'a> {
         let mut gradient = Array1::zeros(self.parameters);
         let mut information = Array2::zeros((self.parameters, self.parameters));
         let nu = self.nu(at);
-        for e in self.played {
+        for (e, pseudo) in self.with_pseudo() {
             let [p_loss, p_draw, p_win] = probabilities(self.x(e, at) / PER_ELO, nu);
-            let (wins, losses) = (e.wins as f64 + self.pseudo, e.losses as f64 + self.pseudo);
+            let (wins, losses) = (e.wins as f64 + pseudo, e.losses as f64 + pseudo);
             let games = wins + e.draws as f64 + losses;
             let mean = p_win - p_loss;
             let slope = wins - losses - games * mean;
@@ -245,7 +253,7 @@ impl<'a> Model<'a> {
                 information[[k, k]] += games * p_draw * (1.0 - p_draw);
             }
         }
-        Derivatives { log_likelihood: self.log_likelihood(at, self.pseudo), gradient, information }
+        Derivatives { log_likelihood: self.log_likelihood(at, self.with_pseudo()), gradient, information }
     }
 
     /// Newton with step halving; `None` when the optimum is at infinity or is not found.
@@ -264,7 +272,7 @@ impl<'a> Model<'a> {
             let tolerance = 1e-12 * d.log_likelihood.abs();
             at = loop {
                 let trial = &at + &(&step * scale);
-                if self.log_likelihood(&trial, self.pseudo) >= d.log_likelihood - tolerance {
+                if self.log_likelihood(&trial, self.with_pseudo()) >= d.log_likelihood - tolerance {
                     break trial;
                 }
                 scale /= 2.0;
@@ -302,9 +310,10 @@ impl<'a> Model<'a> {
             errors: (0..n).map(|i| covariance[[i, i]].max(0.0).sqrt()).collect(),
             ratings,
             first_move_advantage: self.advantage.map(|i| at[i] / PER_ELO),
+            first_move_error: self.advantage.map(|i| inverse[[i, i]].max(0.0).sqrt() / PER_ELO),
             nu: self.nu(at),
-            log_likelihood: self.log_likelihood(at, 0.0),
-            pseudo_results: self.pseudo > 0.0,
+            log_likelihood: self.log_likelihood(at, self.played.iter().map(|e| (e, 0.0))),
+            pseudo_results: !self.pseudo.is_empty(),
             covariance,
         }
     }

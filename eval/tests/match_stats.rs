@@ -12,6 +12,15 @@ fn golden(kind: &str) -> Vec<Value> {
     vectors
 }
 
+/// Every golden vector has a test: its kind is one of those read here or in `pool.rs`.
+#[test]
+fn all_kinds_are_read() {
+    let here = ["elo_report", "llr", "sprt_bounds", "expected_score"];
+    let in_pool = ["davidson", "davidson_fit2", "bayeselo", "bayeselo_fit"];
+    let read: usize = here.iter().chain(&in_pool).map(|kind| golden(kind).len()).sum();
+    assert_eq!(read, 61);
+}
+
 /// A number, or `None` for the golden file's null and its "inf" strings.
 fn number(value: &Value) -> Option<f64> {
     value.as_f64()

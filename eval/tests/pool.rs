@@ -112,8 +112,8 @@ fn infinite_ratings_get_pseudo_results() {
         pool
     };
     let pool = check(2, &[encounter(0, 1, 10, 0, 0), encounter(1, 0, 0, 0, 10)]);
-    // 10.5 : 0.5 with each colour: 400 log10(21).
-    assert!((pool.difference(0, 1).elo - 400.0 * 21f64.log10()).abs() < 1e-6);
+    // Half a win and half a loss for the two together: 20.5 : 0.5, so 400 log10(41).
+    assert!((pool.difference(0, 1).elo - 400.0 * 41f64.log10()).abs() < 1e-6);
     assert_eq!(pool.nu, 0.0);
     check(2, &[encounter(0, 1, 0, 10, 0), encounter(1, 0, 0, 10, 0)]);
     check(2, &[encounter(0, 1, 5, 10, 0), encounter(1, 0, 0, 10, 7)]);

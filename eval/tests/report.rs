@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use engine::{Position, Variant};
+use eval::ladder::{Entrant, Ladder, Pairing};
 use eval::measure::by_outcome;
 use eval::reference::ReferenceTable;
 use eval::report::{self, ReportError};
@@ -46,12 +47,15 @@ fn match_result(first: &str, second: &str, pentanomial: [u64; 5]) -> Value {
     let [a, b, c, d, e] = pentanomial;
     let summary = Pentanomial(pentanomial).summary();
     let (wins, draws, losses) = (d + 2 * e + c, b + d, 2 * a + b + c);
+    let all = [losses, draws, wins];
+    let halves = all.map(|n| n / 2);
+    let rest = all.map(|n| n - n / 2);
     let mut result = serde_json::to_value(summary).unwrap();
     let more = json!({
         "variant": "sho", "ruleset": "standard", "first": first, "second": second, "games": 2 * (a + b + c + d + e),
         "wins": wins, "draws": draws, "losses": losses, "pentanomial": pentanomial, "llr": null, "bounds": null, "verdict": null,
         "reasons": {"royal_captured": wins + losses, "ply_cap": draws}, "distinct": 2 * (a + b + c + d + e), "mean_plies": 88.5,
-        "complete": true,
+        "complete": true, "by_color": [halves, rest],
     });
     result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     result
@@ -94,6 +98,12 @@ pub fn whole_run() -> TempDir {
     };
     gate(1, [1, 2, 10, 12, 5], true);
     gate(2, [4, 6, 14, 3, 3], false);
+    let entrant = |(name, network): (&str, _)| Entrant { name: name.to_owned(), network };
+    let entrants = [("net:000000", Some(0)), ("net:000002", Some(2)), ("random", None)].map(entrant);
+    let pairing = |first, second, by_color| Pairing { first, second, by_color };
+    let played = [pairing(0, 1, [[6, 0, 4], [7, 1, 2]]), pairing(1, 2, [[1, 0, 9], [0, 0, 10]])];
+    let ladder = Ladder::rate(&entrants, &played, 2).unwrap();
+    write_text(&run.join("ladder/ladder.json"), &serde_json::to_string(&ladder).unwrap());
     for (network, pentanomial) in [(1, [0, 1, 5, 4, 40]), (2, [0, 0, 0, 0, 50])] {
         let result = match_result(&format!("net:{network:06}"), "random", pentanomial);
         write_text(&run.join(format!("matches/random-{network:06}.json")), &result.to_string());
@@ -161,6 +171,8 @@ fn a_whole_run_is_reported() {
     // Points of the second gate: 4·0 + 6·½ + 14·1 + 3·1½ + 3·2 = 27.5 of 60.
     contains("45.8\u{a0}% (");
     contains("not accepted");
+    contains("Elo above random");
+    contains("40 games between 3 players");
     contains("3.375");
     contains("2.875");
     // 12 games in two sittings of half a second each: 1200 positions a second.
@@ -193,6 +205,8 @@ fn the_summary_has_the_numbers_of_the_report() {
     assert_eq!(number("/strength/games"), 320.0);
     assert_eq!(number("/strength/playing"), 1.0);
     assert_eq!(number("/strength/networks/0/elo_over_first/value"), 0.0);
+    assert_eq!(number("/ladder/players/0/wins"), 32.0);
+    assert_eq!(number("/ladder/players/2/elo"), 0.0);
     assert_eq!(number("/learning/selfplay/0/games"), 12.0);
     assert_eq!(number("/learning/selfplay/0/seconds"), 1.0);
     assert_eq!(number("/learning/training/1/validation/policy"), 2.875);
@@ -297,6 +311,7 @@ fn damage_is_named() {
     check("values/outcome.json", "{\"variant\": ", "line 1");
     check("matches/random-000003.json", "{}", "missing field");
     check("matches/gate-000003.json", "[1]", "invalid type");
+    check("ladder/ladder.json", "{}", "missing field");
     check("metrics.jsonl", "{\"event\": \"x\"}\n{\"event\": \"train\"}\n", ":2:");
     check("games/gen-000000/000000-000001.parquet", "PAR1", "parquet");
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod data;
+pub(crate) mod ladder;
 pub(crate) mod match_;
 pub(crate) mod moves;
 pub(crate) mod perft;

@@ -1,7 +1,7 @@
 //! The report of a run: one page that needs nothing but a browser, and the same numbers as data.
 //!
 //! ```text
-//! run.toml ─ metrics.jsonl ─ matches/*.json ─ values/outcome.json ─ games/, positions/
+//! run.toml ─ metrics.jsonl ─ matches/*.json ─ ladder/ladder.json ─ values/outcome.json ─ games/, positions/
 //!      └────────── load ──────────┘
 //!               RunReport ──→ summary (JSON)
 //!                   └───────→ write (report.html)
@@ -48,6 +48,7 @@ pub use strength::{Gate, NetworkStrength, ScoredMatch, Strength};
 pub use variant::VariantInfo;
 
 use crate::files::write_whole;
+use crate::ladder::Ladder;
 use crate::matches::MatchResult;
 use crate::measure::Measured;
 
@@ -62,6 +63,8 @@ pub struct RunReport {
     pub config: Option<String>,
     /// What matches say about the networks.
     pub strength: Option<Strength>,
+    /// Ratings of networks and other players by `shishi ladder`.
+    pub ladder: Option<Ladder>,
     /// What self-play and training took and gave.
     pub learning: Option<Learning>,
     /// Endings and lengths of the games of self-play.
@@ -105,6 +108,7 @@ pub fn load(run: &Path) -> Result<RunReport, ReportError> {
         variant: name.map(|(name, ruleset)| VariantInfo::new(name, ruleset, rules.as_deref())),
         config,
         strength: Strength::of(benchmarks, gates),
+        ladder: read_json(&run.join("ladder").join("ladder.json"))?,
         learning: Learning::read(&run.join("metrics.jsonl"))?,
         games,
         values: measured.map(|measured| ValuesReport::new(measured, rules.as_deref())),

@@ -37,6 +37,10 @@ fn body(m: &mut Markup, report: &RunReport) {
         "No match has been played yet: the run has no files in matches/.",
         sections::strength,
     );
+    if let Some(ladder) = &report.ladder {
+        m.leaf("h3", &[], "Ladder");
+        sections::ladder(m, ladder);
+    }
     section(m, "learning", "Learning");
     or_missing(
         m,

@@ -19,11 +19,11 @@ pub(super) struct Point {
 }
 
 /// A line with a style of its own.
-pub(super) struct Line {
+pub(super) struct Line<'a> {
     /// Class in the style sheet: `one`, `two`, `floor`.
     pub(super) class: &'static str,
     /// What it shows.
-    pub(super) name: &'static str,
+    pub(super) name: &'a str,
     /// Its points.
     pub(super) points: Vec<Point>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Axes<'a> {
 }
 
 /// Lines over generations, with the interval of each point.
-pub(super) fn lines(m: &mut Markup, axes: &Axes<'_>, lines: &[Line]) {
+pub(super) fn lines(m: &mut Markup, axes: &Axes<'_>, lines: &[Line<'_>]) {
     let points = || lines.iter().flat_map(|line| &line.points);
     let (Some(first), Some(last)) = (points().map(|p| p.x).min(), points().map(|p| p.x).max()) else { return };
     let numbers = || points().flat_map(|p| [p.y].into_iter().chain(p.interval.into_iter().flatten()));

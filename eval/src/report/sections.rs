@@ -5,12 +5,15 @@ use selfplay::data::Share;
 use super::games::GenerationGames;
 use super::learning::Losses;
 use super::markup::Markup;
-use super::numbers::{count, counted, share, significant, words};
+use super::numbers::{count, counted, elo_interval, player, share, significant, words};
 use super::page::{figure, note, paragraph};
 use super::plots::{self, Axes, Line, Point};
 use super::{
     GamesReport, Learning, NetworkStrength, ScoredMatch, Strength, Training, ValuesReport, tables, value_plots,
 };
+use crate::interval::Interval;
+use crate::ladder::{Ladder, Rated};
+use crate::normal::Z95;
 use crate::values::{Method, Unit};
 
 /// How strong the networks are.
@@ -55,8 +58,8 @@ pub(super) fn strength(m: &mut Markup, strength: &Strength) {
         note(m, format!("There is no joint rating: {why}."));
     }
     let pseudo = if strength.pseudo_results {
-        " Some match went all one way, which would put a rating at infinity; half a win and half a loss were added to \
-         every match, so that large differences are understated."
+        " Some match went all one way, which would put a rating at infinity; half a win and half a loss were added for \
+         every two who met, so that large differences are understated."
     } else {
         ""
     };
@@ -65,8 +68,58 @@ pub(super) fn strength(m: &mut Markup, strength: &Strength) {
         format!(
             "From the {} in matches/. In brackets are 95\u{a0}% intervals. Openings are random and each is played \
              twice with colours reversed; the interval of a score is over these pairs. The joint rating is Davidson’s \
-             model with games as its unit.{pseudo}",
+             model with an advantage of Black and games as its unit.{pseudo}",
             counted(strength.games, "game")
+        ),
+    );
+}
+
+/// How networks and other players stand in a pool of all their games.
+pub(super) fn ladder(m: &mut Markup, ladder: &Ladder) {
+    let anchor = player(&ladder.anchor);
+    let point = |x, rated: &Rated| {
+        let interval = (rated.name != ladder.anchor).then_some([rated.low, rated.high]);
+        Point { x, y: rated.elo, interval }
+    };
+    let mut networks: Vec<Point> =
+        ladder.players.iter().filter_map(|rated| Some(point(rated.network?, rated))).collect();
+    networks.sort_by_key(|point| point.x);
+    if let (Some(first), Some(last)) = (networks.first(), networks.last()) {
+        let ends = [first.x, last.x];
+        let others = ladder.players.iter().filter(|rated| rated.network.is_none());
+        let mut lines = vec![Line { class: "one", name: "networks", points: networks }];
+        lines.extend(others.enumerate().map(|(index, rated)| Line {
+            class: if index == 0 { "two" } else { "floor" },
+            name: &rated.name,
+            // The interval once, at the end.
+            points: vec![Point { interval: None, ..point(ends[0], rated) }, point(ends[1], rated)],
+        }));
+        let keys: Vec<(&str, &str)> = lines.iter().map(|line| (line.class, line.name)).collect();
+        figure(m, &format!("Elo above {anchor}"), "Bars are 95\u{a0}% intervals of the difference.", &keys, |m| {
+            plots::lines(m, &Axes { x: "network", y: "Elo", ends: None }, &lines);
+        });
+    }
+    tables::ladder(m, ladder);
+    let advantage = match (ladder.first_move_advantage, ladder.first_move_error) {
+        (Some(elo), Some(error)) => {
+            let interval = Interval { value: elo, low: elo - Z95 * error, high: elo + Z95 * error };
+            format!(" Having Black is worth {} Elo.", elo_interval(&interval))
+        }
+        _ => String::new(),
+    };
+    let pseudo = if ladder.pseudo_results {
+        " Some player won or lost every game against the rest; half a win and half a loss were added for every two who met, \
+         so that large differences are understated."
+    } else {
+        ""
+    };
+    note(
+        m,
+        format!(
+            "From ladder/ladder.json: {} between {}, chosen where they tell most and rated together by Davidson’s model with an \
+             advantage of Black and games as its unit. Intervals are of the difference to {anchor}, 95\u{a0}%.{advantage}{pseudo}",
+            counted(ladder.games, "game"),
+            counted(ladder.players.len() as u64, "player"),
         ),
     );
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval::Interval;
+use crate::ladder::encounters_of;
 use crate::match_stats::expected_score;
 use crate::matches::MatchResult;
 use crate::normal::Z95;
@@ -105,9 +106,8 @@ impl Strength {
                 gate_accepted: None,
                 gate: None,
                 elo_over_first: rated.as_ref().ok().map(|pool| {
-                    // Twice the games went in.
                     let found = pool.difference(index, 0);
-                    let half = Z95 * found.error * std::f64::consts::SQRT_2;
+                    let half = Z95 * found.error;
                     Interval { value: found.elo, low: found.elo - half, high: found.elo + half }
                 }),
             })
@@ -143,9 +143,6 @@ impl Strength {
 }
 
 /// Ratings from all matches together: networks by their index in `numbers`, then the benchmarks.
-///
-/// A match has both colours evenly and does not tell which games had which. So it goes in from both sides, which leaves
-/// nothing for an advantage of the first move, and counts every game twice.
 fn rate(numbers: &[u32], benchmarks: &[Vec<(u32, MatchResult)>; 2], gates: &[Gate]) -> Result<Pool, String> {
     if gates.is_empty() {
         return Err("no match between networks".to_owned());
@@ -156,16 +153,11 @@ fn rate(numbers: &[u32], benchmarks: &[Vec<(u32, MatchResult)>; 2], gates: &[Gat
         results.iter().map(move |(network, result)| (at(*network), numbers.len() + benchmark, result))
     });
     let against_each_other = gates.iter().map(|gate| (at(gate.network), at(gate.against), &gate.result));
-    let encounters: Vec<Encounter> = against_benchmarks
+    let encounters: Option<Vec<[Encounter; 2]>> = against_benchmarks
         .chain(against_each_other)
-        .flat_map(|(first, second, result)| {
-            let (wins, draws, losses) = (result.wins, result.draws, result.losses);
-            [
-                Encounter { first, second, wins, draws, losses },
-                Encounter { first: second, second: first, wins: losses, draws, losses: wins },
-            ]
-        })
+        .map(|(first, second, result)| encounters_of(result, first, second))
         .collect();
+    let encounters = encounters.ok_or("the matches are of a program that did not keep results by colour")?.concat();
     let players = numbers.len() + played.count();
     Pool::fit(players, &encounters).map_err(|error| error.to_string())
 }

@@ -6,6 +6,7 @@ use super::numbers::{
 };
 use super::{GamesReport, Learning, NetworkStrength, PieceRow, ScoredMatch, Strength, Training, ValuesReport};
 use crate::interval::{Agreement, Interval};
+use crate::ladder::{Ladder, Rated};
 
 /// What stands in a table.
 enum Cell {
@@ -123,6 +124,24 @@ fn network_row(network: &NetworkStrength) -> Vec<Cell> {
                 .map(|over| if over.low == over.high { "0".to_owned() } else { elo_interval(over) }),
         ),
     ]
+}
+
+/// The players of a ladder, strongest first.
+pub(super) fn ladder(m: &mut Markup, ladder: &Ladder) {
+    let over = format!("Elo above {}", player(&ladder.anchor));
+    let row = |rated: &Rated| {
+        let interval = Interval { value: rated.elo, low: rated.low, high: rated.high };
+        let is_anchor = rated.name == ladder.anchor;
+        vec![
+            Cell::words(player(&rated.name)),
+            Cell::number(if is_anchor { "0".to_owned() } else { elo_interval(&interval) }),
+            Cell::number(count(rated.games)),
+            Cell::number([rated.wins, rated.draws, rated.losses].map(count).join(" – ")),
+            Cell::number(format!("{}\u{a0}%", percent(rated.score))),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = ladder.players.iter().map(row).collect();
+    table(m, &["player", &over, "games", "won – drawn – lost", "score"], &rows);
 }
 
 /// Losses of each network.
