@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod config;
+mod judge;
 mod output;
 mod pipeline;
 mod players;

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use engine::Variant;
+use eval::judge::{Judge, Recorded};
 use eval::matches::{Conduct, Contestants, MatchConfig, MatchResult, play_match};
-use eval::measure::{Measured, by_outcome};
+use eval::measure::{Measured, by_increment, by_outcome};
 use eval::reference::ReferenceTable;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
 use selfplay::{Evaluator, Generation, MaterialValues, Method, Player, Progress, Uniform, derive_seed, generate};
@@ -24,6 +25,7 @@ use train::{Checkpoint, Dataset, Device, Learner, Metrics, Network};
 
 use crate::commands::match_::elo;
 use crate::config::RunConfig;
+use crate::judge::NetworkJudge;
 use crate::players;
 use crate::session::{Bar, Interrupted, RunLock, log_event, read_json, write_json, write_whole};
 
@@ -145,7 +147,7 @@ impl Run {
             best = self.gate(generation + 1, best)?;
             self.measure(generation + 1)?;
         }
-        self.values()?;
+        self.values(best)?;
         eprintln!("run complete in {:.0} s", started.elapsed().as_secs_f64());
         Ok(())
     }
@@ -381,17 +383,27 @@ impl Run {
         Ok(results.into_iter().collect::<anyhow::Result<Vec<Option<_>>>>()?.into_iter().flatten().collect())
     }
 
-    /// Piece values from all games of the run.
-    fn values(&self) -> anyhow::Result<()> {
-        let path = self.folder.join("values").join("outcome.json");
-        if path.exists() {
-            return Ok(());
-        }
+    /// Piece values from all games of the run, by outcomes and by what the network `best` makes of exchanges. Network 0
+    /// has no opinion; then it is the searches' that counts.
+    fn values(&self, best: u32) -> anyhow::Result<()> {
         let reference = ReferenceTable::default_for(self.variant.name());
         let folders = [self.folder.join("positions")];
-        let measured =
-            measure_values(&self.variant, &folders, reference.as_ref(), &self.config.values, self.seed(VALUES, 0))?;
-        write_json(&path, &measured)
+        let measure = |name: &str, judge: &dyn Fn() -> anyhow::Result<Option<Box<dyn Judge>>>| {
+            let path = self.folder.join("values").join(format!("{name}.json"));
+            if path.exists() {
+                return Ok(());
+            }
+            let (judge, seed) = (judge()?, self.seed(VALUES, 0));
+            let (judge, table) = (judge.as_deref(), reference.as_ref());
+            write_json(&path, &measure_values(&self.variant, &folders, judge, table, &self.config.values, seed)?)
+        };
+        measure("outcome", &|| Ok(None))?;
+        measure("increment", &|| {
+            Ok(Some(match best {
+                0 => Box::new(Recorded),
+                best => Box::new(NetworkJudge::load(&self.network_folder(best), &self.variant)?),
+            }))
+        })
     }
 }
 
@@ -543,10 +555,11 @@ impl fmt::Display for Rates {
     }
 }
 
-/// Values from shards, with a line on stderr.
+/// Values from shards, with a line on stderr: by outcomes, or by exchanges if there is a judge.
 pub(crate) fn measure_values(
     variant: &Arc<Variant>,
     paths: &[PathBuf],
+    judge: Option<&dyn Judge>,
     reference: Option<&ReferenceTable>,
     config: &eval::values::ValuesConfig,
     seed: u64,
@@ -556,9 +569,12 @@ pub(crate) fn measure_values(
     if shards.is_empty() {
         bail!("no games in {}", paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "));
     }
-    let measured = by_outcome(variant, &shards, reference, config, seed)?;
+    let (measured, rows) = match judge {
+        None => (by_outcome(variant, &shards, reference, config, seed)?, "positions"),
+        Some(judge) => (by_increment(variant, &shards, judge, reference, config, seed)?, "exchanges"),
+    };
     eprintln!(
-        "piece values: {} positions of {} games, {:.1} s",
+        "piece values: {} {rows} of {} games, {:.1} s",
         measured.values.rows,
         measured.values.games,
         started.elapsed().as_secs_f64()

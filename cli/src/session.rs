@@ -36,6 +36,11 @@ pub(crate) fn threads(given: Option<usize>) -> usize {
     given.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
 }
 
+/// Makes the threads that work in the background as many as given, or as there are cores.
+pub(crate) fn use_threads(given: Option<usize>) -> anyhow::Result<()> {
+    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads(given)).build_global()?)
+}
+
 /// Reads a number of threads.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number from 1 on".to_string())

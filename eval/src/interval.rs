@@ -21,6 +21,29 @@ pub struct Interval {
     pub high: f64,
 }
 
+/// What a statistic of agreement reaches between published tables of standard shogi.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// The statistic's name in JSON.
+    pub statistic: &'static str,
+    /// Between tables by experts and programmers: the median over the 28 pairs of eight.
+    pub experts: f64,
+    /// Between a table from self-play (AobaZero 2022) and a human expert's (Kaufman 2002).
+    pub selfplay: f64,
+}
+
+/// The ceilings that are known. Somers' D and the slope have not been computed for those tables; of chu and dai dai no two
+/// independent tables are known.
+pub const CEILINGS: [Ceiling; 3] = [
+    Ceiling { statistic: "tau_b", experts: 0.94, selfplay: 0.73 },
+    Ceiling { statistic: "spearman", experts: 0.98, selfplay: 0.82 },
+    Ceiling { statistic: "log_sd", experts: 0.20, selfplay: 0.28 },
+];
+
+/// Where the ceilings come from.
+pub const CEILINGS_SOURCE: &str = "published values of standard shogi (Kaufman 2002, Grimbergen, YSS 7, Bonanza 6, AobaZero \
+2022, Nanoha, Fairy-Stockfish): experts, the median over the 28 pairs of eight tables; self-play, AobaZero 2022 against Kaufman";
+
 /// How an estimate agrees with a reference table. `None`: fewer than [`MIN_PIECES`] pieces, or not determined.
 /// Resampling adds noise to the estimate, so the intervals lean towards less agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,16 +87,21 @@ impl Agreement {
 
 /// `value` with the 2.5 and 97.5 % points of the draws; `None` without draws or if one of them is undetermined.
 pub fn percentile_interval(value: f64, draws: impl Iterator<Item = Option<f64>>) -> Option<Interval> {
-    let mut sorted: Vec<f64> = draws.collect::<Option<_>>()?;
+    let draws: Vec<f64> = draws.collect::<Option<_>>()?;
+    percentiles(draws.into_iter(), [0.025, 0.975]).map(|[low, high]| Interval { value, low, high })
+}
+
+/// The points of the draws below which these shares of them lie, interpolated; `None` without draws.
+pub(crate) fn percentiles(draws: impl Iterator<Item = f64>, shares: [f64; 2]) -> Option<[f64; 2]> {
+    let mut sorted: Vec<f64> = draws.collect();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
-    let at = |share: f64| {
+    Some(shares.map(|share| {
         let position = share * last as f64;
         let below = position.floor() as usize;
         let above = (below + 1).min(last);
         sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
-    };
-    Some(Interval { value, low: at(0.025), high: at(0.975) })
+    }))
 }
 
 #[cfg(test)]

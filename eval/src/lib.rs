@@ -1,10 +1,13 @@
 //! Matches, ratings, piece values with intervals, reference tables, reports.
 
 pub mod bayes_elo;
+pub mod compare;
 pub mod design;
+mod exchange;
 pub mod external;
 mod files;
 pub mod interval;
+pub mod judge;
 pub mod ladder;
 mod linalg;
 pub mod match_record;
@@ -12,9 +15,11 @@ pub mod match_stats;
 pub mod matches;
 pub mod measure;
 mod normal;
+pub mod opinion;
 pub mod pool;
 pub mod rank_stats;
 pub mod reference;
 pub mod regression;
 pub mod report;
+mod rest;
 pub mod values;

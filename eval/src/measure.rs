@@ -1,14 +1,20 @@
 //! Piece values from recorded games: which positions count, which kinds are features, what they are compared with.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Move, Piece, PieceKind, Square, Variant};
-use selfplay::data::{DataError, PositionRow, ShardPair, ShardReader};
+use engine::Variant;
+use selfplay::data::{DataError, ShardPair};
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::{Exchange, exchanges};
+use crate::judge::Judge;
+use crate::opinion::{Opinion, OpinionRows};
 use crate::reference::ReferenceTable;
+use crate::rest;
 use crate::values::{Feature, Material, MaterialRow, Method, PieceValues, ValuesConfig, ValuesError};
+
+/// Name of the feature that all royal kinds share where there are several.
+pub const SECOND_ROYAL: &str = "second_royal";
 
 /// Why values cannot be measured.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +32,16 @@ pub enum MeasureError {
         /// Variant and ruleset of the shard.
         found: String,
     },
+    /// A judge cannot judge a shard.
+    #[error("{path}: {judge} cannot judge it: {what}")]
+    Judge {
+        /// The shard.
+        path: std::path::PathBuf,
+        /// The judge.
+        judge: String,
+        /// What is wrong.
+        what: String,
+    },
     /// The regression cannot be done.
     #[error(transparent)]
     Values(#[from] ValuesError),
@@ -38,6 +54,9 @@ pub struct Measured {
     pub variant: String,
     /// Name of the ruleset.
     pub ruleset: String,
+    /// Who judged positions; `None` if only outcomes count.
+    #[serde(default)]
+    pub judge: Option<String>,
     /// Title of the reference table, if there is one.
     pub reference_title: Option<String>,
     /// Set if the reference table assumes the moves of another ruleset than the games were played with.
@@ -47,6 +66,9 @@ pub struct Measured {
     pub values: PieceValues,
     /// Names of the pieces, in the order of `pieces`.
     pub names: Vec<PieceName>,
+    /// Where the judge's opinion of a piece and the outcomes part; empty where only outcomes count.
+    #[serde(default)]
+    pub opinions: Vec<Opinion>,
 }
 
 /// How to show a piece.
@@ -60,12 +82,57 @@ pub struct PieceName {
     pub promoted: bool,
 }
 
+/// The features of a variant: one for each kind that is not royal, and one for the royal kinds, which is the worth of a
+/// second one.
+pub(crate) struct Layout {
+    pub(crate) features: Vec<Feature>,
+    names: Vec<PieceName>,
+    /// Feature of each kind.
+    pub(crate) groups: Vec<usize>,
+    /// (id, the id it moves as) of each feature.
+    moves_as: Vec<(String, String)>,
+}
+
+impl Layout {
+    pub(crate) fn of(variant: &Variant) -> Layout {
+        let kinds = variant.kinds();
+        let royals = kinds.iter().filter(|kind| kind.royal).count();
+        let mut layout = Layout { features: Vec::new(), names: Vec::new(), groups: Vec::new(), moves_as: Vec::new() };
+        let mut royal_feature = None;
+        for kind in kinds {
+            if let Some(feature) = royal_feature.filter(|_| kind.royal) {
+                layout.groups.push(feature);
+                continue;
+            }
+            let shared = kind.royal && royals > 1;
+            if kind.royal {
+                royal_feature = Some(layout.features.len());
+            }
+            let promotes_to_royal = kind.promotes_to.is_some_and(|promoted| variant.kind(promoted).royal);
+            let id = if shared { SECOND_ROYAL.to_owned() } else { kind.id.clone() };
+            layout.groups.push(layout.features.len());
+            layout.moves_as.push((id.clone(), if shared { id.clone() } else { kind.moves_as.clone() }));
+            layout.features.push(Feature { id, compared: !kind.royal && !promotes_to_royal });
+            layout.names.push(PieceName {
+                name: if shared { "second royal".to_owned() } else { kind.name.clone() },
+                symbol: kind.symbol.clone(),
+                promoted: kind.is_promoted(),
+            });
+        }
+        layout
+    }
+
+    fn material(&self, method: Method) -> Material {
+        Material::new(method, self.features.clone(), &self.groups)
+    }
+}
+
 /// Measures by the outcome of games: the regression of [`Method::Outcome`] on the material of positions at rest.
 ///
 /// A row is a position in whose game somebody won or both drew, and in which neither the move that led there nor the
-/// move played captured: exchanges under way are no material. Counts and outcome are Black's. Every kind of piece that
-/// can be on the board is a feature; royals and pieces that promote to one are not compared with the reference, since their
-/// worth is more than that of their moves.
+/// move played captured: exchanges under way are no material. Counts and outcome are Black's. Every kind of piece is a
+/// feature, promoted and not apart; royal kinds share one, the worth of a second royal. Royals and pieces that promote to
+/// one are not compared with the reference, since their worth is more than that of their moves.
 ///
 /// # Errors
 /// If a shard cannot be read or is of another game, or if there is nothing to measure.
@@ -76,23 +143,74 @@ pub fn by_outcome(
     config: &ValuesConfig,
     seed: u64,
 ) -> Result<Measured, MeasureError> {
-    let kinds = variant.kinds();
-    let features = kinds.iter().map(|kind| {
-        let promotes_to_royal = kind.promotes_to.is_some_and(|promoted| variant.kind(promoted).royal);
-        Feature { id: kind.id.clone(), compared: !kind.royal && !promotes_to_royal }
-    });
-    let groups: Vec<usize> = (0..kinds.len()).collect();
-    let mut material = Material::new(Method::Outcome, features.collect(), &groups);
-    for shard in shards {
-        add_shard(variant, &shard.positions, &mut material)?;
-    }
+    let layout = Layout::of(variant);
+    let mut material = layout.material(Method::Outcome);
+    rest::read(variant, shards, None, |rests| {
+        for rest in rests.games().flatten() {
+            let Some(outcome) = rest.score else { continue };
+            material.push(&MaterialRow { game: rest.game, diff: rest.diff, constant: 1, outcome, weight: 1.0 })?;
+        }
+        Ok(())
+    })?;
+    finish(variant, layout, material, None, Vec::new(), reference, config, seed)
+}
+
+/// Measures by exchanges: the regression of [`Method::Increment`] of the change in a judge's logit on the change of the
+/// material, from the last position at rest before an exchange or promotion to the first one or two after it. Cut-off
+/// games count too. The constant is the worth of having the move.
+///
+/// # Errors
+/// If a shard cannot be read, judged or is of another game, or if there is nothing to measure.
+pub fn by_increment(
+    variant: &Arc<Variant>,
+    shards: &[ShardPair],
+    judge: &dyn Judge,
+    reference: Option<&ReferenceTable>,
+    config: &ValuesConfig,
+    seed: u64,
+) -> Result<Measured, MeasureError> {
+    let layout = Layout::of(variant);
+    let mut material = layout.material(Method::Increment);
+    let mut opinions = OpinionRows::new(layout.features.len(), &layout.groups);
+    rest::read(variant, shards, Some(judge), |rests| {
+        for game in rests.games() {
+            for exchange in exchanges(&game) {
+                let Exchange { game, diff, tempo, change, after, score, .. } = &exchange;
+                let row = MaterialRow { game: *game, diff, constant: *tempo, outcome: *change, weight: 1.0 };
+                material.push(&row)?;
+                if let Some(score) = score {
+                    opinions
+                        .push(*game, diff, *after, *score)
+                        .map_err(|source| ValuesError::Row { game: *game, source })?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let ids: Vec<&str> = layout.features.iter().map(|feature| feature.id.as_str()).collect();
+    let opinions = opinions.measure(&ids, config);
+    finish(variant, layout, material, Some(judge.id()), opinions, reference, config, seed)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of a result, each used once")]
+fn finish(
+    variant: &Variant,
+    layout: Layout,
+    material: Material,
+    judge: Option<&str>,
+    opinions: Vec<Opinion>,
+    reference: Option<&ReferenceTable>,
+    config: &ValuesConfig,
+    seed: u64,
+) -> Result<Measured, MeasureError> {
     let by_kind =
-        reference.map(|table| table.by_kind(kinds.iter().map(|kind| (kind.id.as_str(), kind.moves_as.as_str()))));
+        reference.map(|table| table.by_kind(layout.moves_as.iter().map(|(id, as_)| (id.as_str(), as_.as_str()))));
     let values = material.measure(config, by_kind.as_ref(), seed)?;
     let other_moves = reference.and_then(|table| table.ruleset.as_deref()).filter(|&moves| moves != variant.ruleset());
     Ok(Measured {
         variant: variant.name().to_string(),
         ruleset: variant.ruleset().to_string(),
+        judge: judge.map(str::to_owned),
         reference_title: reference.map(|table| table.title.clone()),
         warning: other_moves.map(|moves| {
             format!(
@@ -101,65 +219,7 @@ pub fn by_outcome(
             )
         }),
         values,
-        names: kinds
-            .iter()
-            .map(|kind| PieceName {
-                name: kind.name.clone(),
-                symbol: kind.symbol.clone(),
-                promoted: kind.is_promoted(),
-            })
-            .collect(),
+        names: layout.names,
+        opinions,
     })
-}
-
-fn add_shard(variant: &Arc<Variant>, path: &Path, material: &mut Material) -> Result<(), MeasureError> {
-    let reader = ShardReader::open::<PositionRow>(path)?;
-    let meta = reader.meta();
-    if meta.fingerprint != variant.fingerprint() {
-        let name = |variant: &str, ruleset: &str, print: &str| format!("{variant}, ruleset {ruleset} ({print})");
-        return Err(MeasureError::Variant {
-            path: path.to_path_buf(),
-            expected: name(variant.name(), variant.ruleset(), variant.fingerprint()),
-            found: name(&meta.variant, &meta.ruleset, &meta.fingerprint),
-        });
-    }
-    let mut counts = vec![0i16; variant.kinds().len()];
-    let mut diff = Vec::new();
-    // Whether the move that led to the next row captured, and in which game.
-    let mut before = (u64::MAX, false);
-    for group in 0..reader.groups() {
-        for row in reader.read_group::<PositionRow>(group)? {
-            let mv = Move::from_raw(row.moves[row.played as usize]);
-            let captures = captures(&row.board, mv);
-            let at_rest = !captures && before != (row.game_id, true);
-            before = (row.game_id, captures);
-            let Some(outcome) = row.outcome.filter(|_| at_rest) else { continue };
-            count(&row.board, &mut counts);
-            diff.clear();
-            diff.extend(counts.iter().enumerate().filter(|(_, n)| **n != 0).map(|(kind, &n)| (kind as u16, n)));
-            let for_black = if row.side_to_move == 0 { outcome } else { -outcome };
-            material.push(&MaterialRow {
-                game: row.game_id,
-                diff: &diff,
-                outcome: (f32::from(for_black) + 1.0) / 2.0,
-                weight: 1.0,
-            })?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether a legal move captures, told from the board alone.
-fn captures(board: &[u8], mv: Move) -> bool {
-    let to: Square = mv.to();
-    mv.has_way() || (mv.dropped().is_none() && to != mv.from() && board[to.index()] != 0)
-}
-
-/// Black's pieces minus White's of each kind.
-fn count(board: &[u8], counts: &mut [i16]) {
-    counts.fill(0);
-    for piece in board.iter().filter_map(|&code| Piece::from_code(code)) {
-        let kind: PieceKind = piece.kind;
-        counts[kind.index()] += if piece.color == engine::Color::Black { 1 } else { -1 };
-    }
 }

@@ -5,9 +5,15 @@ use std::path::Path;
 use serde::Serialize;
 
 /// Embedded tables: id, the column that holds the values, the file.
-const BUILTIN: [(&str, &str, &str); 11] = [
+const BUILTIN: [(&str, &str, &str); 16] = [
     ("chu_wikipedia_gcsa", "value", include_str!("../reference/chu_wikipedia_gcsa.csv")),
-    ("chu_gcsa_exchange", "value", include_str!("../reference/chu_gcsa_exchange.csv")),
+    ("chu_gcsa_exchange", "value", EXCHANGE),
+    // By the chance of promoting, in per cent.
+    ("chu_gcsa_exchange_p0", "p0", EXCHANGE),
+    ("chu_gcsa_exchange_p25", "p25", EXCHANGE),
+    ("chu_gcsa_exchange_p50", "p50", EXCHANGE),
+    ("chu_gcsa_exchange_p75", "p75", EXCHANGE),
+    ("chu_gcsa_exchange_p100", "p100", EXCHANGE),
     ("chu_hgmuller", "value", include_str!("../reference/chu_hgmuller.csv")),
     ("chu_lishogi", "value", include_str!("../reference/chu_lishogi.csv")),
     ("daidai_gcsa", "value", include_str!("../reference/daidai_gcsa.csv")),
@@ -19,6 +25,7 @@ const BUILTIN: [(&str, &str, &str); 11] = [
     ("standard_nanoha_nano", "nanoha_nano", STANDARD),
 ];
 
+const EXCHANGE: &str = include_str!("../reference/chu_gcsa_exchange.csv");
 const STANDARD: &str = include_str!("../reference/standard_shogi.csv");
 
 /// A table of piece values.
@@ -36,6 +43,9 @@ pub struct ReferenceTable {
     pub variant: Option<String>,
     /// The ruleset whose moves it assumes; `None` if it does not matter or is not said.
     pub ruleset: Option<String>,
+    /// Step that its values are rounded to: what it says, else the largest of 1, 1/2, 1/4, 1/10, 1/20 and 1/100 that all of
+    /// them are multiples of, else 0.
+    pub rounding: f64,
     /// Its rows in their order.
     pub rows: Vec<ReferenceRow>,
     /// Whether it is the one to use for its variant when none is named.
@@ -205,9 +215,11 @@ fn parse(text: &str, path: &str, value_column: &str) -> Result<ReferenceTable, R
         scale: String::new(),
         variant: None,
         ruleset: None,
+        rounding: 0.0,
         rows: Vec::new(),
         default: false,
     };
+    let mut rounding = None;
     let mut columns: Option<Columns> = None;
     let mut first_lines: Vec<usize> = Vec::new();
     let mut line = 0;
@@ -216,6 +228,7 @@ fn parse(text: &str, path: &str, value_column: &str) -> Result<ReferenceTable, R
         if let Some(comment) = content.strip_prefix('#') {
             if columns.is_none() {
                 read_key(&mut table, comment);
+                rounding = read_rounding(comment).map_err(|p| error(line, p))?.or(rounding);
             }
             continue;
         }
@@ -238,6 +251,7 @@ fn parse(text: &str, path: &str, value_column: &str) -> Result<ReferenceTable, R
     if table.rows.is_empty() {
         return Err(error(line + 1, ReferenceProblem::Empty));
     }
+    table.rounding = rounding.unwrap_or_else(|| step_of(&table.rows));
     Ok(table)
 }
 
@@ -256,6 +270,21 @@ fn read_key(table: &mut ReferenceTable, comment: &str) {
         "default" => table.default = value == "yes",
         _ => {}
     }
+}
+
+fn read_rounding(comment: &str) -> Result<Option<f64>, ReferenceProblem> {
+    let Some((_, found)) = comment.split_once(':').filter(|(key, _)| key.trim() == "rounding") else { return Ok(None) };
+    let found = found.trim();
+    let problem = || ReferenceProblem::Number { column: "rounding".to_owned(), found: found.to_owned() };
+    let step: f64 = found.parse().map_err(|_| problem())?;
+    if step.is_finite() && step >= 0.0 { Ok(Some(step)) } else { Err(problem()) }
+}
+
+/// The step that values look rounded to.
+fn step_of(rows: &[ReferenceRow]) -> f64 {
+    let values = || rows.iter().flat_map(|row| [row.value, row.promoted_value]).flatten();
+    let whole = |x: f64| (x - x.round()).abs() < 1e-6;
+    [1.0, 0.5, 0.25, 0.1, 0.05, 0.01].into_iter().find(|step| values().all(|x| whole(x / step))).unwrap_or(0.0)
 }
 
 fn read_row(fields: &[String], columns: &Columns, value_column: &str) -> Result<ReferenceRow, ReferenceProblem> {

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::compare::{Compared, Comparison, compare};
 use crate::design::{DesignBuilder, RowError};
 use crate::interval::{Agreement, Interval, percentile_interval};
 use crate::reference::ReferenceTable;
@@ -78,8 +79,10 @@ pub struct MaterialRow<'a> {
     /// Any number that tells games apart. Rows of a game may come apart, but cost less memory together.
     pub game: u64,
     /// (kind, own minus enemy count), zeros left out; for [`Method::Increment`] the change of it. Either always from
-    /// the side to move (the constant is then the worth of the move) or always from Black (then of moving first).
+    /// the side to move (a constant of 1 is then the worth of the move) or always from Black (then of moving first).
     pub diff: &'a [(u16, i16)],
+    /// What the constant is multiplied by: 1, or for [`Method::Increment`] the change of whose move it is.
+    pub constant: i16,
     /// From the same side: 0, 1/2 or 1, or the change in logits.
     pub outcome: f32,
     /// Weight within the game; a row of weight 0 is left out.
@@ -179,7 +182,7 @@ impl Material {
             };
             self.entries.push((feature, count));
         }
-        self.entries.push((self.features.len() as u16, 1));
+        self.entries.push((self.features.len() as u16, row.constant));
         let (outcome, weight) = (f64::from(row.outcome), f64::from(row.weight));
         self.builder.push(game, &self.entries, outcome, weight).map_err(|source| ValuesError::Row { game, source })
     }
@@ -228,6 +231,7 @@ impl Material {
             .collect();
         let constant = self.features.len();
         let scales = Scales::of(&pieces, config.replicates);
+        let comparisons = comparisons(&pieces, &scales, reference.map_or(0.0, |table| table.rounding));
         Ok(PieceValues {
             method: self.method,
             games: design.clusters() as u64,
@@ -243,8 +247,8 @@ impl Material {
             pieces: self
                 .features
                 .iter()
-                .zip(&pieces)
-                .map(|(feature, piece)| piece.publish(&feature.id, &scales))
+                .zip(pieces.iter().zip(comparisons))
+                .map(|(feature, (piece, comparison))| piece.publish(&feature.id, &scales, comparison))
                 .collect(),
         })
     }
@@ -317,7 +321,7 @@ impl Estimate {
         self.replicates[index].max(0.02 * self.coefficient)
     }
 
-    fn publish(&self, id: &str, scales: &Scales) -> PieceValue {
+    fn publish(&self, id: &str, scales: &Scales, comparison: Option<Comparison>) -> PieceValue {
         let interval = self.identified.then(|| {
             let draws = scales.replicates.iter().enumerate();
             percentile_interval(
@@ -336,6 +340,7 @@ impl Estimate {
             information_share: self.information_share,
             identified: self.identified,
             reference: self.reference,
+            comparison,
         }
     }
 }
@@ -370,6 +375,29 @@ impl Scales {
 /// Pieces that the scale of the reference is found from, at least.
 const FEWEST_COMPARED: usize = 3;
 
+/// The comparison of each piece that is compared, once there is a common scale.
+fn comparisons(pieces: &[Estimate], scales: &Scales, step: f64) -> Vec<Option<Comparison>> {
+    if scales.unit == Unit::Logit {
+        return pieces.iter().map(|_| None).collect();
+    }
+    let logs: Vec<f64> = scales.replicates.iter().map(|scale| scale.ln()).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    let se_scale = (squares / (logs.len() as f64 - 1.0)).sqrt();
+    let which: Vec<bool> = pieces.iter().map(|piece| piece.compared().is_some()).collect();
+    let compared = pieces.iter().filter_map(|piece| {
+        let draws = scales.replicates.iter().enumerate().map(|(i, scale)| piece.replicate(i) / scale);
+        Some(Compared {
+            value: piece.coefficient / scales.estimate,
+            reference: piece.compared()?,
+            se_log: piece.se_log?,
+            draws: draws.collect(),
+        })
+    });
+    let mut found = compare(&compared.collect::<Vec<_>>(), step, se_scale).into_iter();
+    which.into_iter().map(|compared| if compared { found.next() } else { None }).collect()
+}
+
 fn agreement(pieces: &[Estimate], replicates: usize) -> Agreement {
     let compared: Vec<&Estimate> = pieces.iter().filter(|p| p.compared().is_some()).collect();
     let reference: Vec<f64> = compared.iter().filter_map(|p| p.compared()).collect();
@@ -403,7 +431,7 @@ pub struct PieceValues {
     pub unit: Unit,
     /// Logits per unit of `value`.
     pub scale: f64,
-    /// The constant in the same unit: the worth of having the move, or of moving first.
+    /// The constant in the same unit: the worth of moving first, by increments that of having the move.
     pub constant: Option<Interval>,
     /// Every feature, in the order given.
     pub pieces: Vec<PieceValue>,
@@ -432,4 +460,7 @@ pub struct PieceValue {
     pub identified: bool,
     /// The reference table's value; `None` where it has none or the feature is not to be compared.
     pub reference: Option<f64>,
+    /// Whether it disagrees with the reference; `None` where nothing can be said.
+    #[serde(default)]
+    pub comparison: Option<Comparison>,
 }

@@ -93,3 +93,24 @@ fn errors_name_the_line() {
         );
     }
 }
+
+/// What values are rounded to: said, or seen from the values. Wikipedia's are whole, the exchange values halves, HaChu's
+/// tenths (of lion = 10).
+#[test]
+fn rounding() {
+    let of = |id| ReferenceTable::builtin(id).unwrap().rounding;
+    assert_eq!((of("chu_wikipedia_gcsa"), of("chu_gcsa_exchange"), of("chu_hgmuller")), (1.0, 0.5, 0.1));
+    let read = |text: &str| ReferenceTable::from_csv(text, Path::new("own.csv"));
+    assert_eq!(read("id,value\na,1.5\nb,2.25\n").unwrap().rounding, 0.25);
+    assert_eq!(read("id,value\na,3.14159\n").unwrap().rounding, 0.0);
+    assert_eq!(read("# rounding: 2\nid,value\na,4\n").unwrap().rounding, 2.0);
+    let error = read("# title: x\n# rounding: some\nid,value\na,4\n").unwrap_err();
+    assert_eq!(error.to_string(), "own.csv:2: rounding: expected a number of at least 0 or nothing, found \"some\"");
+}
+
+/// Exchange values by the chance of promoting, from the table's own columns.
+#[test]
+fn promotion_probabilities() {
+    let of = |id| ReferenceTable::builtin(id).unwrap().value("dragon_horse");
+    assert_eq!((of("chu_gcsa_exchange_p0"), of("chu_gcsa_exchange_p100")), (Some(3.5), Some(4.5)));
+}

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use engine::{Position, Variant};
+use eval::judge::Recorded;
 use eval::ladder::{Entrant, Ladder, Pairing};
-use eval::measure::by_outcome;
+use eval::measure::{by_increment, by_outcome};
 use eval::reference::ReferenceTable;
 use eval::report::{self, ReportError};
 use eval::values::ValuesConfig;
@@ -117,6 +118,8 @@ pub fn whole_run() -> TempDir {
     let table = ReferenceTable::default_for("sho");
     let measured = by_outcome(&variant, &shards, table.as_ref(), &config, 1).unwrap();
     write_text(&run.join("values/outcome.json"), &serde_json::to_string(&measured).unwrap());
+    let measured = by_increment(&variant, &shards, &Recorded, table.as_ref(), &config, 1).unwrap();
+    write_text(&run.join("values/increment.json"), &serde_json::to_string(&measured).unwrap());
     folder
 }
 
@@ -213,7 +216,8 @@ fn the_summary_has_the_numbers_of_the_report() {
     assert_eq!(number("/games/games"), 96.0);
     let ended: u64 = report.games.as_ref().unwrap().endings.iter().map(|ending| ending.games).sum();
     assert_eq!(ended, 2 * GAMES);
-    let kinds = Variant::load("sho", None).unwrap().kinds().len();
+    // Both royal kinds share a feature.
+    let kinds = Variant::load("sho", None).unwrap().kinds().len() - 1;
     assert_eq!(report.values.as_ref().unwrap().kinds(), kinds);
     assert_eq!(report.shown.len(), 3);
     for game in &report.shown {

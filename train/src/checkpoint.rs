@@ -75,7 +75,7 @@ impl Tables {
             ranks: variant.ranks(),
             kinds: kinds().map(|kind| kind.id.clone()).collect(),
             promotes_to: promotes_to.collect(),
-            start_counts: kinds().map(|kind| kind.count as usize).collect(),
+            start_counts: kinds().map(|kind| kind.count).collect(),
         }
     }
 }

@@ -12,6 +12,7 @@ use eval::ladder::{Entrant, Ladder as Rated, Pairing, next_pairing, skeleton};
 use eval::matches::{Conduct, Contestants, MatchConfig};
 use selfplay::{Method, Player, PlayerSpec, derive_seed};
 
+use crate::args::DeviceArg;
 use crate::config::RunConfig;
 use crate::session::{self, Interrupted, RunLock};
 use crate::{output, pipeline, players};
@@ -54,6 +55,8 @@ pub(crate) struct Ladder {
     /// Seed of openings and chance
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    device: DeviceArg,
     /// Threads; all cores if not given
     #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
@@ -77,7 +80,7 @@ pub(crate) fn run(args: Ladder) -> anyhow::Result<()> {
     let networks = args.run.join("networks");
     for generation in chosen(args.networks.as_deref(), &existing(&networks)?)? {
         let folder = networks.join(format!("{generation:06}"));
-        let player = players::net(&folder, &variant, simulations, Method::Gumbel)?;
+        let player = players::net(&folder, &variant, simulations, Method::Gumbel, &args.device.device)?;
         enter(format!("net:{generation:06}"), Some(generation), player);
     }
     let mut specs = vec![PlayerSpec::Random, PlayerSpec::Material];
@@ -88,7 +91,7 @@ pub(crate) fn run(args: Ladder) -> anyhow::Result<()> {
         specs.push(spec);
     }
     for spec in specs {
-        enter(spec.to_string(), None, players::load(&spec, &variant, simulations)?);
+        enter(spec.to_string(), None, players::load(&spec, &variant, simulations, &args.device.device)?);
     }
     let anchor = anchor(&args.anchor, &entrants)?;
     let games = args.games.unwrap_or(GAMES_PER_PLAYER * entrants.len());

@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use eval::compare::Verdict;
+use eval::interval::{CEILINGS, CEILINGS_SOURCE, Interval};
+use eval::judge::{Judge, Recorded};
 use eval::measure::Measured;
 use eval::reference::ReferenceTable;
-use eval::values::Unit;
+use eval::values::{Method, Unit};
 use selfplay::data::{PositionRow, ShardReader, find_shards};
 
 use crate::args::VariantArgs;
-use crate::{output, pipeline};
+use crate::judge::NetworkJudge;
+use crate::{output, pipeline, session};
 
 #[derive(Args)]
 #[command(
@@ -27,25 +31,36 @@ pub(crate) struct Values {
     /// How values are estimated
     #[arg(long, default_value = "outcome")]
     method: MethodArg,
+    /// For --method increment: the network that judges positions; if not given, what the searches said counts
+    #[arg(long, value_name = "CHECKPOINT")]
+    network: Option<PathBuf>,
     /// File that defines the variant of the games
     #[arg(long, value_name = "FILE")]
     variant_file: Option<PathBuf>,
     /// Seed of the resampling for intervals
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Threads; all cores if not given
+    #[arg(long, value_parser = session::at_least_one)]
+    threads: Option<usize>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MethodArg {
     /// Logistic regression of the outcome of games on the difference of piece counts
     Outcome,
+    /// Regression of what an exchange changes in a judge's expectation on the pieces lost in it
+    Increment,
 }
 
 pub(crate) fn run(args: Values) -> anyhow::Result<()> {
-    let MethodArg::Outcome = args.method;
+    if args.network.is_some() && args.method != MethodArg::Increment {
+        bail!("--network goes with --method increment");
+    }
+    session::use_threads(args.threads)?;
     let shards = find_shards(&args.runs)?;
     let Some(first) = shards.first() else { bail!("no games in {}", args.runs[0].display()) };
     let meta = ShardReader::open::<PositionRow>(&first.positions)?.meta().clone();
@@ -56,7 +71,13 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
         Some(id) => Some(reference(id)?),
     };
     let config = eval::values::ValuesConfig::default();
-    let measured = pipeline::measure_values(&variant, &args.runs, table.as_ref(), &config, args.seed)?;
+    let judge: Option<Box<dyn Judge>> = match (args.method, &args.network) {
+        (MethodArg::Outcome, _) => None,
+        (MethodArg::Increment, None) => Some(Box::new(Recorded)),
+        (MethodArg::Increment, Some(folder)) => Some(Box::new(NetworkJudge::load(folder, &variant)?)),
+    };
+    let (judge, table) = (judge.as_deref(), table.as_ref());
+    let measured = pipeline::measure_values(&variant, &args.runs, judge, table, &config, args.seed)?;
     if args.json {
         output::json(&serde_json::to_value(&measured)?);
     } else {
@@ -104,8 +125,15 @@ pub(crate) fn text(measured: &Measured) -> String {
         })
         .collect();
     let mut text = format!(
-        "{} under ruleset {}: {} positions at rest of {} games\n",
-        measured.variant, measured.ruleset, values.rows, values.games
+        "{} under ruleset {}: {} of {} games\n",
+        measured.variant,
+        measured.ruleset,
+        match (values.method, &measured.judge) {
+            (Method::Increment, judge) =>
+                format!("{} exchanges judged by {}", values.rows, judge.as_deref().unwrap_or("a judge")),
+            _ => format!("{} positions at rest", values.rows),
+        },
+        values.games
     );
     if let Some(title) = &measured.reference_title {
         let scale = if logits {
@@ -130,20 +158,101 @@ pub(crate) fn text(measured: &Measured) -> String {
     if !missing.is_empty() {
         text += &format!("\nnot identified: {}\n", missing.join(", "));
     }
-    let agreement = &values.agreement;
-    let lines = [
-        ("Somers' D", agreement.somers_d),
-        ("tau-b", agreement.tau_b),
-        ("Spearman", agreement.spearman),
-        ("log-sd", agreement.log_sd),
-        ("log-log slope", agreement.log_slope),
-    ];
-    let known: Vec<_> = lines.into_iter().filter_map(|(name, interval)| Some((name, interval?))).collect();
-    if !known.is_empty() {
-        text += &format!("\nagreement with the reference over {} pieces\n", agreement.pieces);
-        for (name, interval) in known {
-            text += &format!("  {name:14} {:.2}  ({:.2} to {:.2})\n", interval.value, interval.low, interval.high);
+    text += &disagreements(measured);
+    text += &opinions(measured);
+    text += &agreement(measured);
+    text.trim_end().to_string()
+}
+
+/// Which pieces disagree with the reference, and what is open.
+fn disagreements(measured: &Measured) -> String {
+    let pieces = || measured.values.pieces.iter().filter_map(|piece| Some((piece, piece.comparison.as_ref()?)));
+    let ids = |verdict: Verdict| {
+        let some = pieces().filter(|(_, comparison)| comparison.verdict == verdict);
+        some.map(|(piece, _)| piece.id.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let tested = pieces().count();
+    if tested == 0 {
+        return String::new();
+    }
+    let differing: Vec<_> = pieces().filter(|(_, comparison)| comparison.verdict == Verdict::Differs).collect();
+    let mut text = format!(
+        "\ndisagree with the reference beyond its rounding: {} of {tested} pieces (Holm-corrected p < 0.05)\n",
+        differing.len()
+    );
+    for (piece, c) in differing {
+        let p = if c.p_holm < 0.001 { "p < 0.001".to_string() } else { format!("p = {:.3}", c.p_holm) };
+        text += &format!(
+            "  {}: {:.2} times the reference ({:.2} to {:.2}), {p}, {} games\n",
+            piece.id, c.ratio, c.low, c.high, piece.games_unbalanced
+        );
+    }
+    for (what, verdict) in [("within a factor 1.25 of it", Verdict::Equivalent), ("neither shown", Verdict::Open)] {
+        let ids = ids(verdict);
+        if !ids.is_empty() {
+            text += &format!("{what}: {ids}\n");
         }
     }
-    text.trim_end().to_string()
+    text
+}
+
+/// Agreement over all pieces, beside what published tables reach.
+fn agreement(measured: &Measured) -> String {
+    let agreement = &measured.values.agreement;
+    let lines = [
+        ("Somers' D", "somers_d", agreement.somers_d),
+        ("tau-b", "tau_b", agreement.tau_b),
+        ("Spearman", "spearman", agreement.spearman),
+        ("log-sd", "log_sd", agreement.log_sd),
+        ("log-log slope", "log_slope", agreement.log_slope),
+    ];
+    let row = |(name, key, interval): (&str, &str, Option<Interval>)| {
+        let i = interval?;
+        let ceiling = CEILINGS.iter().find(|ceiling| ceiling.statistic == key);
+        let of = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+        Some(vec![
+            name.to_string(),
+            format!("{:.2}", i.value),
+            format!("{:.2} – {:.2}", i.low, i.high),
+            of(ceiling.map(|c| c.experts)),
+            of(ceiling.map(|c| c.selfplay)),
+        ])
+    };
+    let rows: Vec<_> = lines.into_iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let headings = ["", "here", "95 % interval", "experts", "self-play"];
+    format!(
+        "\nagreement with the reference over {} pieces, from {} games\n{}\nexperts, self-play: {CEILINGS_SOURCE}\n",
+        agreement.pieces,
+        measured.values.games,
+        output::table(&headings, &rows)
+    )
+}
+
+/// Where outcomes contradict the judge.
+fn opinions(measured: &Measured) -> String {
+    let flagged: Vec<_> = measured.opinions.iter().filter(|opinion| opinion.flagged).collect();
+    let Some(judge) = measured.judge.as_deref().filter(|_| !measured.opinions.is_empty()) else {
+        return String::new();
+    };
+    let tested = measured.opinions.len();
+    if flagged.is_empty() {
+        return format!("\noutcomes do not contradict {judge} on any of {tested} pieces (|z| at most 3)\n");
+    }
+    let mut text = format!("\noutcomes contradict {judge} on {} of {tested} pieces (|z| > 3)\n", flagged.len());
+    for opinion in flagged {
+        let way = if opinion.error > 0.0 { "too low" } else { "too high" };
+        text += &format!(
+            "  {}: {:.2} logits {way} ({:.2} to {:.2}), z {:.1}, {} games\n",
+            opinion.id,
+            opinion.error.abs(),
+            opinion.low.abs().min(opinion.high.abs()),
+            opinion.low.abs().max(opinion.high.abs()),
+            opinion.z,
+            opinion.games
+        );
+    }
+    text
 }

@@ -1,7 +1,7 @@
 //! The report of a run: one page that needs nothing but a browser, and the same numbers as data.
 //!
 //! ```text
-//! run.toml ─ metrics.jsonl ─ matches/*.json ─ ladder/ladder.json ─ values/outcome.json ─ games/, positions/
+//! run.toml ─ metrics.jsonl ─ matches/*.json ─ ladder/ladder.json ─ values/*.json ─ games/, positions/
 //!      └────────── load ──────────┘
 //!               RunReport ──→ summary (JSON)
 //!                   └───────→ write (report.html)
@@ -22,6 +22,7 @@ mod pieces;
 mod plots;
 mod replay;
 mod sections;
+mod side_by_side;
 mod strength;
 mod svg;
 mod tables;
@@ -69,8 +70,10 @@ pub struct RunReport {
     pub learning: Option<Learning>,
     /// Endings and lengths of the games of self-play.
     pub games: Option<GamesReport>,
-    /// Piece values beside a reference.
+    /// Piece values by outcomes, beside a reference.
     pub values: Option<ValuesReport>,
+    /// Piece values by exchanges.
+    pub increment: Option<ValuesReport>,
     /// Games of the last generation, to play through.
     pub shown: Vec<ShownGame>,
     /// The rules, if they are at hand.
@@ -87,6 +90,7 @@ pub fn load(run: &Path) -> Result<RunReport, ReportError> {
     let config = read_text(&run.join("run.toml"))?;
     let (gates, benchmarks) = read_matches(&run.join("matches"))?;
     let measured: Option<Measured> = read_json(&run.join("values").join("outcome.json"))?;
+    let increment: Option<Measured> = read_json(&run.join("values").join("increment.json"))?;
     let folders: Vec<PathBuf> =
         ["games", "positions"].iter().map(|name| run.join(name)).filter(|folder| folder.is_dir()).collect();
     let shards: Vec<_> = find_shards(&folders)?.into_iter().filter(|shard| shard.games.exists()).collect();
@@ -112,6 +116,7 @@ pub fn load(run: &Path) -> Result<RunReport, ReportError> {
         learning: Learning::read(&run.join("metrics.jsonl"))?,
         games,
         values: measured.map(|measured| ValuesReport::new(measured, rules.as_deref())),
+        increment: increment.map(|measured| ValuesReport::new(measured, rules.as_deref())),
         shown,
         rules,
     };

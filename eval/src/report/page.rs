@@ -2,7 +2,7 @@
 
 use super::markup::Markup;
 use super::numbers::{counted, player};
-use super::{RunReport, board, sections};
+use super::{RunReport, board, sections, side_by_side};
 
 /// The report as one HTML file that needs nothing else.
 pub(super) fn html(report: &RunReport) -> String {
@@ -52,6 +52,9 @@ fn body(m: &mut Markup, report: &RunReport) {
     or_missing(m, report.games.as_ref(), "No games yet: the run has no shards in games/.", sections::games);
     section(m, "values", "What the pieces are worth");
     or_missing(m, report.values.as_ref(), "Not measured yet: the run has no values/outcome.json.", sections::values);
+    if let Some(increment) = &report.increment {
+        side_by_side::methods(m, report.values.as_ref(), increment);
+    }
     section(m, "play", "Games to play through");
     play(m, report);
     section(m, "reproduce", "How to reproduce this");

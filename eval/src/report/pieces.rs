@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::interval::{Agreement, Interval};
 use crate::measure::{Measured, PieceName};
+use crate::opinion::Opinion;
 use crate::values::{Method, PieceValue, Unit};
 
 /// A piece with its value.
@@ -28,6 +29,8 @@ pub struct PieceRow {
 pub struct ValuesReport {
     /// How they were measured.
     pub method: Method,
+    /// Who judged positions; `None` if only outcomes count.
+    pub judge: Option<String>,
     /// Games that count.
     pub games: u64,
     /// Positions that count.
@@ -46,16 +49,20 @@ pub struct ValuesReport {
     pub not_identified: Vec<PieceRow>,
     /// Agreement with the reference.
     pub agreement: Agreement,
+    /// Where the judge's opinion of a piece and the outcomes part.
+    pub opinions: Vec<Opinion>,
 }
 
 impl ValuesReport {
     pub(super) fn new(measured: Measured, rules: Option<&Variant>) -> Self {
-        let Measured { reference_title, warning, values, names, .. } = measured;
+        let Measured { reference_title, warning, values, names, judge, opinions, .. } = measured;
         let rows = values.pieces.into_iter().zip(names).map(|(value, name)| PieceRow::new(value, name, rules));
         let (mut identified, not_identified): (Vec<_>, Vec<_>) = rows.partition(|row| row.value.value.is_some());
         identified.sort_by(|a, b| b.value.value.unwrap_or(0.0).total_cmp(&a.value.value.unwrap_or(0.0)));
         ValuesReport {
             method: values.method,
+            judge,
+            opinions,
             games: values.games,
             rows: values.rows,
             unit: values.unit,
@@ -68,7 +75,17 @@ impl ValuesReport {
         }
     }
 
-    /// Number of kinds of pieces.
+    /// The identified piece of this id.
+    pub(super) fn identified(&self, id: &str) -> Option<&PieceRow> {
+        self.identified.iter().find(|row| row.value.id == id)
+    }
+
+    /// All pieces, the identified ones first.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &PieceRow> {
+        self.identified.iter().chain(&self.not_identified)
+    }
+
+    /// Number of features: kinds of pieces, all royal ones together.
     pub fn kinds(&self) -> usize {
         self.identified.len() + self.not_identified.len()
     }

@@ -9,7 +9,8 @@ use super::numbers::{count, counted, elo_interval, player, share, significant, w
 use super::page::{figure, note, paragraph};
 use super::plots::{self, Axes, Line, Point};
 use super::{
-    GamesReport, Learning, NetworkStrength, ScoredMatch, Strength, Training, ValuesReport, tables, value_plots,
+    GamesReport, Learning, NetworkStrength, ScoredMatch, Strength, Training, ValuesReport, side_by_side, tables,
+    value_plots,
 };
 use crate::interval::Interval;
 use crate::ladder::{Ladder, Rated};
@@ -308,6 +309,7 @@ pub(super) fn values(m: &mut Markup, values: &ValuesReport) {
     } else {
         m.leaf("p", &[("class", &"missing")], "Fewer than three pieces are both identified and in the reference.");
     }
+    side_by_side::disagreements(m, values);
     if !values.identified.is_empty() {
         m.leaf("h3", &[], "All values");
         tables::values(m, values);

@@ -5,11 +5,11 @@ use super::numbers::{
     count, duration, elo_interval, percent, percent_interval, player, range, rate, significant, words,
 };
 use super::{GamesReport, Learning, NetworkStrength, PieceRow, ScoredMatch, Strength, Training, ValuesReport};
-use crate::interval::{Agreement, Interval};
+use crate::interval::{Agreement, CEILINGS, Interval};
 use crate::ladder::{Ladder, Rated};
 
 /// What stands in a table.
-enum Cell {
+pub(super) enum Cell {
     /// A few words, at the left.
     Words(String),
     /// A sentence, which may take several lines.
@@ -23,7 +23,7 @@ enum Cell {
 }
 
 impl Cell {
-    fn number(text: impl Into<String>) -> Cell {
+    pub(super) fn number(text: impl Into<String>) -> Cell {
         Cell::Number(text.into())
     }
 
@@ -32,7 +32,7 @@ impl Cell {
     }
 
     /// A number that there may not be.
-    fn maybe(text: Option<String>) -> Cell {
+    pub(super) fn maybe(text: Option<String>) -> Cell {
         Cell::Number(text.unwrap_or_default())
     }
 }
@@ -41,7 +41,7 @@ impl Cell {
 const TALL: usize = 40;
 
 /// A table that scrolls sideways where the page is narrow. Headings stand as their columns do.
-fn table(m: &mut Markup, headings: &[&str], rows: &[Vec<Cell>]) {
+pub(super) fn table(m: &mut Markup, headings: &[&str], rows: &[Vec<Cell>]) {
     let is_number = |column: usize| rows.first().is_some_and(|row| matches!(row[column], Cell::Number(_)));
     let class = if rows.len() > TALL { "scroll tall" } else { "scroll" };
     m.element("div", &[("class", &class)], |m| {
@@ -281,34 +281,26 @@ pub(super) fn not_identified(m: &mut Markup, values: &ValuesReport) {
 pub(super) fn agreement(m: &mut Markup, agreement: &Agreement) {
     let headings =
         ["", "this run", "95\u{a0}% interval", "experts among themselves", "self-play against experts", "what it is"];
-    // Medians over pairs of eight published tables of standard shogi; a table from self-play (AobaZero 2022) against
-    // Kaufman's of 2002. Somers' D and the slope have not been computed for them.
-    let lines: [(&str, Option<Interval>, &str, &str, &str); 5] = [
+    let lines: [(&str, &str, Option<Interval>, &str); 5] = [
         (
             "Somers’ D",
+            "somers_d",
             agreement.somers_d,
-            "",
-            "",
             "order, over the pairs that the reference tells apart: 1 the same, 0 unrelated",
         ),
-        ("tau-b", agreement.tau_b, "0.94", "0.73", "order, ties counted: against rounded numbers at most about 0.93"),
-        ("Spearman", agreement.spearman, "0.98", "0.82", "correlation of the ranks"),
-        (
-            "log-sd",
-            agreement.log_sd,
-            "0.20",
-            "0.28",
-            "spread of the logarithm of value / reference: 0.1 is about 10\u{a0}%",
-        ),
-        ("log-log slope", agreement.log_slope, "", "", "1 the same range; below 1 cheap pieces come out too dear"),
+        ("tau-b", "tau_b", agreement.tau_b, "order, ties counted: against rounded numbers at most about 0.93"),
+        ("Spearman", "spearman", agreement.spearman, "correlation of the ranks"),
+        ("log-sd", "log_sd", agreement.log_sd, "spread of the logarithm of value / reference: 0.1 is about 10\u{a0}%"),
+        ("log-log slope", "log_slope", agreement.log_slope, "1 the same range; below 1 cheap pieces come out too dear"),
     ];
-    let row = |(name, interval, experts, selfplay, meaning): (&str, Option<Interval>, &str, &str, &str)| {
+    let row = |(name, key, interval, meaning): (&str, &str, Option<Interval>, &str)| {
+        let ceiling = CEILINGS.iter().find(|ceiling| ceiling.statistic == key);
         vec![
             Cell::words(name),
             Cell::number(interval.map_or("not determined".to_owned(), |i| significant(i.value))),
             Cell::maybe(interval.map(|i| range(i.low, i.high))),
-            Cell::number(experts),
-            Cell::number(selfplay),
+            Cell::maybe(ceiling.map(|ceiling| format!("{:.2}", ceiling.experts))),
+            Cell::maybe(ceiling.map(|ceiling| format!("{:.2}", ceiling.selfplay))),
             Cell::Sentence(meaning.to_owned()),
         ]
     };

@@ -74,7 +74,7 @@ impl ShardReader {
         })
     }
 
-    fn with_columns<T>(
+    pub(super) fn with_columns<T>(
         &self,
         group: usize,
         read: impl FnOnce(&Columns<'_>) -> Result<T, ReadError>,

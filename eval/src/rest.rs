@@ -1,0 +1,188 @@
+//! Positions at rest: those in which no exchange is under way, reduced to what values are measured from.
+//!
+//! At rest is a position that no capture led to and from which none was made. Whether a move captured is told from the
+//! boards before and after it, so that moves need not be read; the last position of a game has none after it and does not
+//! count.
+
+use std::ops::Range;
+use std::path::Path;
+
+use engine::{Color, Piece, Variant};
+use rayon::prelude::*;
+use selfplay::data::{PositionColumns, PositionRow, ShardPair, ShardReader};
+
+use crate::judge::{Judge, logit};
+use crate::measure::MeasureError;
+
+/// Shards read before their rows are used: bounds memory; no influence on the result.
+const SHARDS_AT_ONCE: usize = 16;
+
+/// A position at rest. All of it is Black's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest<'a> {
+    pub(crate) game: u64,
+    pub(crate) ply: u16,
+    pub(crate) black_to_move: bool,
+    /// Pieces of both sides.
+    pub(crate) pieces: u16,
+    /// Score of the game, 0, 1/2 or 1; `None` if it was cut off.
+    pub(crate) score: Option<f32>,
+    /// What the judge says; `None` without one.
+    pub(crate) logit: Option<f32>,
+    /// (kind, Black's minus White's), kinds ascending, zeros left out.
+    pub(crate) diff: &'a [(u16, i16)],
+}
+
+struct Entry {
+    game: u64,
+    ply: u16,
+    black_to_move: bool,
+    pieces: u16,
+    score: Option<f32>,
+    logit: Option<f32>,
+    diff: Range<u32>,
+}
+
+/// The positions at rest of a shard, in its order.
+#[derive(Default)]
+pub(crate) struct Rests {
+    entries: Vec<Entry>,
+    diffs: Vec<(u16, i16)>,
+}
+
+impl Rests {
+    fn get(&self, entry: &Entry) -> Rest<'_> {
+        Rest {
+            game: entry.game,
+            ply: entry.ply,
+            black_to_move: entry.black_to_move,
+            pieces: entry.pieces,
+            score: entry.score,
+            logit: entry.logit,
+            diff: &self.diffs[entry.diff.start as usize..entry.diff.end as usize],
+        }
+    }
+
+    /// The games of the shard, each with its positions at rest.
+    pub(crate) fn games(&self) -> impl Iterator<Item = Vec<Rest<'_>>> {
+        self.entries.chunk_by(|a, b| a.game == b.game).map(|game| game.iter().map(|entry| self.get(entry)).collect())
+    }
+
+    fn push(&mut self, row: &Row, counts: &[i16]) {
+        let start = self.diffs.len() as u32;
+        let nonzero = counts.iter().enumerate().filter(|(_, n)| **n != 0);
+        self.diffs.extend(nonzero.map(|(kind, &n)| (kind as u16, n)));
+        self.entries.push(Entry {
+            game: row.game,
+            ply: row.ply,
+            black_to_move: row.black_to_move,
+            pieces: row.pieces,
+            score: row.score,
+            logit: row.logit,
+            diff: start..self.diffs.len() as u32,
+        });
+    }
+}
+
+/// A row that waits for the next one, which tells whether its move captured.
+#[derive(Clone, Copy)]
+struct Row {
+    game: u64,
+    ply: u16,
+    black_to_move: bool,
+    pieces: u16,
+    score: Option<f32>,
+    logit: Option<f32>,
+    /// Whether a capture led to it.
+    after_capture: bool,
+}
+
+/// Reads all shards and hands them to `each` in order. Several are read at the same time.
+pub(crate) fn read(
+    variant: &Variant,
+    shards: &[ShardPair],
+    judge: Option<&dyn Judge>,
+    mut each: impl FnMut(&Rests) -> Result<(), MeasureError>,
+) -> Result<(), MeasureError> {
+    for some in shards.chunks(SHARDS_AT_ONCE) {
+        let rests: Vec<Result<Rests, MeasureError>> =
+            some.par_iter().map(|shard| read_shard(variant, &shard.positions, judge)).collect();
+        for rests in rests {
+            each(&rests?)?;
+        }
+    }
+    Ok(())
+}
+
+/// A shard of positions, if it is of this game.
+pub(crate) fn open(variant: &Variant, path: &Path) -> Result<ShardReader, MeasureError> {
+    let reader = ShardReader::open::<PositionRow>(path)?;
+    let meta = reader.meta();
+    if meta.fingerprint != variant.fingerprint() {
+        let name = |variant: &str, ruleset: &str, print: &str| format!("{variant}, ruleset {ruleset} ({print})");
+        return Err(MeasureError::Variant {
+            path: path.to_path_buf(),
+            expected: name(variant.name(), variant.ruleset(), variant.fingerprint()),
+            found: name(&meta.variant, &meta.ruleset, &meta.fingerprint),
+        });
+    }
+    Ok(reader)
+}
+
+fn read_shard(variant: &Variant, path: &Path, judge: Option<&dyn Judge>) -> Result<Rests, MeasureError> {
+    let reader = open(variant, path)?;
+    let kinds = variant.kinds().len();
+    let mut rests = Rests::default();
+    let (mut counts, mut waiting_counts) = (vec![0i16; kinds], vec![0i16; kinds]);
+    let mut waiting: Option<Row> = None;
+    let mut wdl = Vec::new();
+    for group in 0..reader.groups() {
+        let columns = reader.read_position_columns(group)?;
+        wdl.clear();
+        if let Some(judge) = judge {
+            let refused = |what| MeasureError::Judge { path: path.to_path_buf(), judge: judge.id().to_owned(), what };
+            judge.judge(&columns, &mut wdl).map_err(refused)?;
+            if wdl.len() != columns.len() {
+                return Err(refused(format!("{} judgements of {} positions", wdl.len(), columns.len())));
+            }
+        }
+        for i in 0..columns.len() {
+            let pieces = count(columns.board(i), &mut counts);
+            let mut row = at(&columns, i, pieces, wdl.get(i).copied());
+            if let Some(before) = waiting.filter(|before| before.game == row.game) {
+                row.after_capture = row.pieces < before.pieces;
+                if !before.after_capture && !row.after_capture {
+                    rests.push(&before, &waiting_counts);
+                }
+            }
+            waiting = Some(row);
+            std::mem::swap(&mut counts, &mut waiting_counts);
+        }
+    }
+    Ok(rests)
+}
+
+fn at(columns: &PositionColumns, i: usize, pieces: u16, wdl: Option<[f32; 3]>) -> Row {
+    let black_to_move = columns.side_to_move[i] == 0;
+    let sign = if black_to_move { 1.0 } else { -1.0 };
+    Row {
+        game: columns.game_id[i],
+        ply: columns.ply[i],
+        black_to_move,
+        pieces,
+        score: columns.outcome[i].map(|outcome| (1.0 + sign * f32::from(outcome)) / 2.0),
+        logit: wdl.and_then(logit).map(|logit| sign * logit as f32),
+        after_capture: false,
+    }
+}
+
+/// Black's pieces minus White's of each kind; gives the number of all.
+fn count(board: &[u8], counts: &mut [i16]) -> u16 {
+    counts.fill(0);
+    let mut pieces = 0;
+    for piece in board.iter().filter_map(|&code| Piece::from_code(code)) {
+        counts[piece.kind.index()] += if piece.color == Color::Black { 1 } else { -1 };
+        pieces += 1;
+    }
+    pieces
+}
