@@ -148,3 +148,57 @@ pub(crate) fn targets_floor(chunks: &[Chunk]) -> Losses {
     }
     losses
 }
+
+#[cfg(test)]
+mod tests {
+    use burn::module::Module;
+    use engine::Variant;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+    use crate::config::{MaterialConfig, NetworkConfig, NnueConfig, ResnetConfig};
+    use crate::rng::uniform;
+    use crate::sparse::gradients_of;
+    use crate::testing::{chunks, random_network};
+
+    /// Along some random directions, one tensor at a time, the derivative is the quotient of differences of the loss.
+    fn check(config: &NetworkConfig) {
+        let features = &Features::of(&Variant::load("sho", None).expect("built in"));
+        let chunks = chunks("sho", 5, 24, 8);
+        let weights = LossWeights { policy: 1.0, value: 1.0, survival: 1.0, plies_left: 0.1 };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
+        let network = random_network(config, features, &mut rng, &Device::flex()).train();
+        let (_, gradients) = gradients(&network, features, &chunks, weights);
+        let gradients = gradients_of(&network, &gradients);
+        let tensors = network.to_tensors();
+        let loss = |index: usize, direction: &[f32], step: f32| {
+            let mut tensors = tensors.clone();
+            let mut values = tensors[index].clone().try_into_vec::<f32>().expect("weights are f32");
+            values.iter_mut().zip(direction).for_each(|(value, d)| *value += step * d);
+            tensors[index] = TensorData::new(values, tensors[index].shape().clone());
+            let losses = losses(&Model::from_tensors(config, tensors, &Device::flex()), features, &chunks);
+            weights.policy * losses.policy
+                + weights.value * losses.value
+                + weights.survival * losses.survival
+                + weights.plies_left * losses.plies_left
+        };
+        for (index, spec) in Model::specs(config, features).iter().enumerate() {
+            let direction = uniform(&mut rng, spec.len(), 1.0);
+            let derivative: f64 = gradients[index].iter().zip(&direction).map(|(&g, &d)| g as f64 * d as f64).sum();
+            // Small enough for few activations to pass a corner, large enough for single precision.
+            let step = 2e-3 / (spec.len() as f32).sqrt().max(1.0) * 4.0;
+            let quotient = (loss(index, &direction, step) - loss(index, &direction, -step)) / (2.0 * step as f64);
+            let norm = gradients[index].iter().map(|&g| g as f64 * g as f64).sum::<f64>().sqrt();
+            let error = (derivative - quotient).abs();
+            assert!(error < 0.03 * norm + 2e-3, "{}: {derivative} by burn, {quotient} by differences", spec.name);
+        }
+    }
+
+    #[test]
+    fn gradients_are_difference_quotients() {
+        check(&NetworkConfig::Material(MaterialConfig::default()));
+        check(&NetworkConfig::Nnue(NnueConfig { accumulator: 32, hidden: 16, policy_width: 16, survival_width: 8 }));
+        check(&NetworkConfig::Resnet(ResnetConfig { channels: 8, blocks: 2, hidden: 16, policy_width: 16 }));
+    }
+}

@@ -327,6 +327,31 @@ mod tests {
     }
 
     #[test]
+    fn overfits_a_thousand_positions() {
+        let batch = chunks("chu", 30, 1000, CHUNK);
+        let config = TrainConfig {
+            square_rate: 1.0,
+            survival_weight: 0.0,
+            plies_left_weight: 0.0,
+            average_decay: 0.9,
+            weight_decay: 0.0,
+            ..TrainConfig::default()
+        };
+        let chu = Variant::load("chu", None).expect("built in");
+        let network = Network::new(&NetworkConfig::default(), &chu, 3, &Device::flex()).expect("sound");
+        let mut learner = Learner::new(Checkpoint { network, learner: None }, &config, 2).expect("sound");
+        for step in 0..300u64 {
+            let fall = 1.0 - step as f64 / 300.0;
+            for part in batch.chunks(8) {
+                learner.step(part, 4e-3 * fall);
+            }
+        }
+        let found = learner.losses(&batch);
+        assert!(found.policy < found.policy_floor + 0.05, "{found:?}");
+        assert!(found.value < found.value_floor + 0.05, "{found:?}");
+    }
+
+    #[test]
     fn learns_which_kinds_survive() {
         // A constructed set: the pieces of every second kind survive, on all squares and for both sides.
         let batch = chunks("sho", 21, 96, CHUNK);
