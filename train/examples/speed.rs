@@ -1,6 +1,6 @@
 //! Speed of inference and of learning, by variant.
 //!
-//! `cargo run --release -p train --example speed -- [VARIANT…]`
+//! `cargo run --release -p train --example speed -- [VARIANT…] [--resnet] [--threads=N]`
 //!
 //! Inference is on one thread and includes the encoding; 64 games at different plies take turns. Learning is whole steps:
 //! encoding, gradients, optimiser. Rates are by the wall clock and by processor time (Linux): only the latter means
@@ -14,21 +14,28 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use selfplay::data::{PositionRow, State};
 use selfplay::{Evaluation, Evaluator, Query};
 use train::batch::Chunk;
-use train::{Checkpoint, Device, Encoder, Gradients, Learner, Network, NetworkConfig, TrainConfig, evaluator};
+use train::{
+    Checkpoint, Device, Encoder, Gradients, Learner, Network, NetworkConfig, ResnetConfig, TrainConfig, evaluator,
+};
 
 const GAMES: usize = 64;
 
 fn main() {
-    let mut names: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let mut names: Vec<String> = args.iter().filter(|arg| !arg.starts_with('-')).cloned().collect();
     if names.is_empty() {
         names = ["sho", "chu", "daidai"].map(str::to_string).to_vec();
     }
+    let resnet = args.iter().any(|arg| arg == "--resnet");
+    let network = if resnet { NetworkConfig::Resnet(ResnetConfig::default()) } else { NetworkConfig::default() };
+    let threads = args.iter().find_map(|arg| arg.strip_prefix("--threads=")?.parse().ok());
+    let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     for name in names {
-        measure(&name);
+        measure(&name, &network, threads);
     }
 }
 
-fn measure(name: &str) {
+fn measure(name: &str, config: &NetworkConfig, threads: usize) {
     let variant = Variant::load(name, None).expect("a built-in variant");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut moves = Vec::new();
@@ -65,12 +72,12 @@ fn measure(name: &str) {
         legal.iter().map(Vec::len).sum::<usize>() / GAMES
     );
 
-    let network = Network::new(&NetworkConfig::default(), &variant, 1, &Device::flex()).expect("sound");
+    let network = Network::new(config, &variant, 1, &Device::flex()).expect("sound");
     let judge = evaluator(&network, &variant);
     let queries: Vec<Query<'_>> = games.iter().zip(&legal).map(|(game, moves)| Query { game, moves }).collect();
     let mut out = vec![Evaluation::default(); queries.len()];
     judge.evaluate(&queries, &mut out);
-    let rounds = 200;
+    let rounds = if matches!(config, NetworkConfig::Resnet(_)) { 10 } else { 200 };
     let clock = Clock::start();
     for _ in 0..rounds {
         judge.evaluate(&queries, &mut out);
@@ -79,8 +86,8 @@ fn measure(name: &str) {
 
     let encoder = Encoder::new(&variant);
     let rows: Vec<PositionRow> = games.iter().zip(&legal).map(|(game, moves)| row(game, moves)).collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    for (gradients, batch, steps) in [(Gradients::Own, 512, 40), (Gradients::Autodiff, 256, 2)] {
+    let own_steps = if matches!(config, NetworkConfig::Resnet(_)) { 4 } else { 40 };
+    for (gradients, batch, steps) in [(Gradients::Own, 512, own_steps), (Gradients::Autodiff, 256, 2)] {
         let config = TrainConfig { gradients, batch_size: batch, ..TrainConfig::default() };
         let checkpoint = Checkpoint { network: network.clone(), learner: None };
         let mut learner = Learner::new(checkpoint, &config, threads).expect("sound");
@@ -132,6 +139,8 @@ fn fill<'a>(chunks: &'a mut [Chunk], rows: &[PositionRow], encoder: &Encoder, ba
         encoder.push_stored(row.into(), false, &mut chunk.encoded).expect("sound");
         chunk.policy.extend_from_slice(&row.policy);
         chunk.wdl.push(row.search_wdl);
+        chunk.plies_left.push(Some(100));
+        chunk.survives.extend(row.board.iter().filter(|&&code| code != 0).map(|code| code % 3 == 0));
     }
     chunks
 }
