@@ -17,4 +17,4 @@ for a, b in zip(expected, found):
         spread[key] = max(spread.get(key, 0), *(abs(x) for x in one))
 print(len(expected), "positions, largest difference", ", ".join(f"{key} {x:.1e} of {spread[key]:.3g}" for key, x in worst.items()))
 assert max(worst.values()) < 1e-4, "the judgements differ"
-assert spread["policy"] > 0.1 and spread["survival"] > 0.1, "the network has learnt nothing that could differ"
+assert spread["policy"] > 0.01 and spread["survival"] > 0.01, "the network has learnt nothing that could differ"
