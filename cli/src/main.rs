@@ -7,9 +7,11 @@ mod args;
 mod commands;
 mod config;
 mod judge;
+mod learning;
 mod output;
 mod pipeline;
 mod players;
+mod rates;
 mod session;
 
 use std::process::ExitCode;

@@ -1,10 +1,9 @@
 //! A run directory and the stages that fill it.
 //!
 //! Generation `g` plays games with the best network so far, trains network `g + 1` on them and the generations before,
-//! and lets it play the old one (the gate) and the random player (the measure). A stage is done when its result is there;
+//! and lets it play the old one (the gate) and the random and the greedy player (the measure). A stage is done when its result is there;
 //! so a run can be stopped anywhere and goes on with the first stage whose result is missing.
 
-use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,12 +20,14 @@ use selfplay::data::{PositionRow, ShardReader, find_shards};
 use selfplay::{Evaluator, Generation, MaterialValues, Method, Player, Progress, Uniform, derive_seed, generate};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use train::{Checkpoint, Dataset, Device, Learner, Metrics, Network};
+use train::{Checkpoint, Dataset, Device, Learner, Network};
 
 use crate::commands::match_::elo;
 use crate::config::RunConfig;
 use crate::judge::NetworkJudge;
+use crate::learning::{Unfinished, warn_of_losses, warn_of_targets};
 use crate::players;
+use crate::rates::Rates;
 use crate::session::{Bar, Interrupted, RunLock, log_event, read_json, write_json, write_whole};
 
 /// Domains of the seeds that a run derives from its own.
@@ -35,12 +36,6 @@ const TRAINING: u64 = 2;
 const GATE: u64 = 3;
 const MEASURE: u64 = 4;
 const VALUES: u64 = 5;
-
-/// How much better the value may fit the games it learns from than held-out ones before that is worth a warning.
-const MEMORISES: f64 = 0.1;
-
-/// How much the loss on held-out games may rise in a session before that is worth a warning.
-const RISES: f64 = 0.02;
 
 /// The time between two checkpoints from inside a session of learning.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
@@ -404,154 +399,6 @@ impl Run {
                 best => Box::new(NetworkJudge::load(&self.network_folder(best), &self.variant)?),
             }))
         })
-    }
-}
-
-/// Checkpoints from inside a session of learning, `RUN/learning/GENERATION-STEPS`; only the newest is kept.
-struct Unfinished {
-    folder: PathBuf,
-    generation: u32,
-}
-
-impl Unfinished {
-    fn new(run: &Path, generation: u32) -> Unfinished {
-        Unfinished { folder: run.join("learning"), generation }
-    }
-
-    /// Those of this session, oldest first.
-    fn all(&self) -> anyhow::Result<Vec<PathBuf>> {
-        if !self.folder.exists() {
-            return Ok(Vec::new());
-        }
-        let error = || format!("cannot read {}", self.folder.display());
-        let mut found = Vec::new();
-        for entry in self.folder.read_dir().with_context(error)? {
-            let path = entry.with_context(error)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with(&format!("{:06}-", self.generation)) {
-                found.push(path);
-            }
-        }
-        found.sort();
-        Ok(found)
-    }
-
-    fn newest(&self) -> anyhow::Result<Option<PathBuf>> {
-        Ok(self.all()?.pop())
-    }
-
-    /// Keeps where a session stands after so many steps.
-    fn save(&self, learner: &Learner, done: u64) -> anyhow::Result<()> {
-        let before = self.all()?;
-        let target = self.folder.join(format!("{:06}-{done:09}", self.generation));
-        learner.checkpoint(self.generation)?.save(&target)?;
-        for path in before.iter().filter(|path| **path != target) {
-            std::fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
-        }
-        Ok(())
-    }
-
-    /// Forgets all sessions: their network is there.
-    fn remove(&self) -> anyhow::Result<()> {
-        match self.folder.exists() {
-            true => std::fs::remove_dir_all(&self.folder)
-                .with_context(|| format!("cannot remove {}", self.folder.display())),
-            false => Ok(()),
-        }
-    }
-}
-
-/// Warns of games that teach little.
-fn warn_of_targets(data: &Dataset) {
-    let endings = data.endings();
-    let share = |count: usize| 100 * count / data.training().len().max(1);
-    if share(endings.cut_off) > 50 {
-        eprintln!(
-            "warning: {} % of the positions come from games that were cut off, without an outcome; a larger \
-             selfplay.max_plies or more decisive play (search.c_scale, selfplay.sample_plies) would teach more",
-            share(endings.cut_off)
-        );
-    } else if share(endings.drawn) > 80 {
-        eprintln!("warning: {} % of the positions come from drawn games, which teach little", share(endings.drawn));
-    }
-}
-
-/// Warns of learning by heart and of losses that rise.
-fn warn_of_losses(metrics: &Metrics) {
-    let Some(held_out) = metrics.validation else { return };
-    let gap = held_out.value - metrics.training.value;
-    if gap > MEMORISES {
-        eprintln!(
-            "warning: the value's loss is {gap:.2} higher on held-out games than on those it learns from; more games or a \
-             smaller train.samples_per_position would teach more"
-        );
-    }
-    let Some(before) = metrics.validation_before else { return };
-    for (what, before, after) in [("policy", before.policy, held_out.policy), ("value", before.value, held_out.value)] {
-        if after > before + RISES {
-            eprintln!(
-                "warning: the {what}'s loss on held-out games rose from {before:.3} to {after:.3} in this session; a smaller \
-                 train.learning_rate or train.samples_per_position would help"
-            );
-        }
-    }
-}
-
-/// How fast self-play is, and what its games are like.
-#[derive(Serialize)]
-struct Rates {
-    seconds: f64,
-    games_per_second: f64,
-    positions_per_second: f64,
-    evaluations_per_second: f64,
-    /// Positions judged at once.
-    mean_batch: f64,
-    /// Plies of a game.
-    mean_plies: f64,
-    /// Share of the positions to be judged whose judgement was known.
-    cached_share: f64,
-    /// Until all games wanted are played at this rate.
-    seconds_left: f64,
-    #[serde(skip)]
-    evaluator_share: f64,
-}
-
-impl Rates {
-    fn new(state: &Progress, elapsed: Duration) -> Rates {
-        let ratio = |a: u64, b: f64| if b > 0.0 { a as f64 / b } else { 0.0 };
-        let seconds = elapsed.as_secs_f64();
-        let games = state.games - state.games_found;
-        let games_per_second = ratio(games, seconds);
-        Rates {
-            seconds,
-            games_per_second,
-            positions_per_second: ratio(state.positions, seconds),
-            evaluations_per_second: ratio(state.evaluations, seconds),
-            mean_batch: ratio(state.evaluations, state.batches as f64),
-            mean_plies: ratio(state.positions, games as f64),
-            cached_share: ratio(state.cached, (state.cached + state.evaluations) as f64),
-            seconds_left: ratio(state.games_wanted - state.games, games_per_second),
-            evaluator_share: state.evaluator_share,
-        }
-    }
-}
-
-impl fmt::Display for Rates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:.1} games/s, {:.0} positions/s, {:.0} evaluations/s in batches of {:.0} ({:.0} % of the time), {:.0} plies a game",
-            self.games_per_second,
-            self.positions_per_second,
-            self.evaluations_per_second,
-            self.mean_batch,
-            100.0 * self.evaluator_share,
-            self.mean_plies,
-        )?;
-        match self.seconds_left.round() as u64 {
-            0 => Ok(()),
-            left => write!(f, ", {left} s left"),
-        }
     }
 }
 

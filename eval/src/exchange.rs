@@ -16,8 +16,6 @@ pub(crate) struct Exchange {
     pub(crate) after: f32,
     /// Score of the game; `None` if it was cut off.
     pub(crate) score: Option<f32>,
-    /// Pieces on the board before it.
-    pub(crate) pieces: u16,
 }
 
 /// The exchanges of a game, whose positions at rest these are. The logit before is that of the last position at rest, the
@@ -44,7 +42,6 @@ pub(crate) fn exchanges(game: &[Rest<'_>]) -> Vec<Exchange> {
             change: after_logit - logit_before,
             after: after_logit,
             score: before.score,
-            pieces: before.pieces,
         });
     }
     found
@@ -74,7 +71,7 @@ mod tests {
 
     fn rest(ply: u16, logit: f32, diff: &[(u16, i16)]) -> Rest<'_> {
         let black_to_move = ply.is_multiple_of(2);
-        Rest { game: 7, ply, black_to_move, pieces: 20, score: Some(1.0), logit: Some(logit), diff }
+        Rest { game: 7, ply, black_to_move, score: Some(1.0), logit: Some(logit), diff }
     }
 
     /// Worked by hand from the definition.
@@ -91,7 +88,7 @@ mod tests {
         let found = exchanges(&game);
         assert_eq!(found.len(), 2);
         let first = &found[0];
-        assert_eq!((first.game, first.score, first.pieces), (7, Some(1.0), 20));
+        assert_eq!((first.game, first.score), (7, Some(1.0)));
         // Black lost nothing, White a piece of kind 2 and got none of kind 3 back: 0 - (-1) and 1 - 0.
         assert_eq!(first.diff, [(2, 1), (3, 1)]);
         // Afterwards both have had the move, (1 - 1) / 2; before, Black had it.

@@ -23,8 +23,6 @@ pub(crate) struct Rest<'a> {
     pub(crate) game: u64,
     pub(crate) ply: u16,
     pub(crate) black_to_move: bool,
-    /// Pieces of both sides.
-    pub(crate) pieces: u16,
     /// Score of the game, 0, 1/2 or 1; `None` if it was cut off.
     pub(crate) score: Option<f32>,
     /// What the judge says; `None` without one.
@@ -34,12 +32,7 @@ pub(crate) struct Rest<'a> {
 }
 
 struct Entry {
-    game: u64,
-    ply: u16,
-    black_to_move: bool,
-    pieces: u16,
-    score: Option<f32>,
-    logit: Option<f32>,
+    row: Row,
     diff: Range<u32>,
 }
 
@@ -52,44 +45,33 @@ pub(crate) struct Rests {
 
 impl Rests {
     fn get(&self, entry: &Entry) -> Rest<'_> {
-        Rest {
-            game: entry.game,
-            ply: entry.ply,
-            black_to_move: entry.black_to_move,
-            pieces: entry.pieces,
-            score: entry.score,
-            logit: entry.logit,
-            diff: &self.diffs[entry.diff.start as usize..entry.diff.end as usize],
-        }
+        let Row { game, ply, black_to_move, score, logit, .. } = entry.row;
+        let diff = &self.diffs[entry.diff.start as usize..entry.diff.end as usize];
+        Rest { game, ply, black_to_move, score, logit, diff }
     }
 
     /// The games of the shard, each with its positions at rest.
     pub(crate) fn games(&self) -> impl Iterator<Item = Vec<Rest<'_>>> {
-        self.entries.chunk_by(|a, b| a.game == b.game).map(|game| game.iter().map(|entry| self.get(entry)).collect())
+        self.entries
+            .chunk_by(|a, b| a.row.game == b.row.game)
+            .map(|game| game.iter().map(|entry| self.get(entry)).collect())
     }
 
-    fn push(&mut self, row: &Row, counts: &[i16]) {
+    fn push(&mut self, row: Row, counts: &[i16]) {
         let start = self.diffs.len() as u32;
         let nonzero = counts.iter().enumerate().filter(|(_, n)| **n != 0);
         self.diffs.extend(nonzero.map(|(kind, &n)| (kind as u16, n)));
-        self.entries.push(Entry {
-            game: row.game,
-            ply: row.ply,
-            black_to_move: row.black_to_move,
-            pieces: row.pieces,
-            score: row.score,
-            logit: row.logit,
-            diff: start..self.diffs.len() as u32,
-        });
+        self.entries.push(Entry { row, diff: start..self.diffs.len() as u32 });
     }
 }
 
-/// A row that waits for the next one, which tells whether its move captured.
+/// A row of a shard, told from Black's side. The next one tells whether its move captured.
 #[derive(Clone, Copy)]
 struct Row {
     game: u64,
     ply: u16,
     black_to_move: bool,
+    /// Pieces of both sides.
     pieces: u16,
     score: Option<f32>,
     logit: Option<f32>,
@@ -152,7 +134,7 @@ fn read_shard(variant: &Variant, path: &Path, judge: Option<&dyn Judge>) -> Resu
             if let Some(before) = waiting.filter(|before| before.game == row.game) {
                 row.after_capture = row.pieces < before.pieces;
                 if !before.after_capture && !row.after_capture {
-                    rests.push(&before, &waiting_counts);
+                    rests.push(before, &waiting_counts);
                 }
             }
             waiting = Some(row);
