@@ -1,103 +1,11 @@
-//! `shishi values`
+//! Measured values as text.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
 use eval::compare::Verdict;
 use eval::interval::{CEILINGS, CEILINGS_SOURCE, Interval};
-use eval::judge::{Judge, Recorded};
 use eval::measure::Measured;
-use eval::reference::ReferenceTable;
 use eval::values::{Method, Unit};
-use selfplay::data::{PositionRow, ShardReader, find_shards};
 
-use crate::args::VariantArgs;
-use crate::judge::NetworkJudge;
-use crate::{output, pipeline, session};
-
-#[derive(Args)]
-#[command(
-    after_help = "Example: shishi values runs/quick-chu\n\nA value is printed only if the games determine it: standard error of its \
-logarithm below 0.30 and at least 200 games in which the sides had different numbers of the piece."
-)]
-pub(crate) struct Values {
-    /// Run directories, folders of shards or shards
-    #[arg(required = true, value_name = "RUN")]
-    runs: Vec<PathBuf>,
-    /// Reference table: the id of an embedded one or a CSV file with columns id,value
-    #[arg(long, value_name = "ID")]
-    table: Option<String>,
-    /// How values are estimated
-    #[arg(long, default_value = "outcome")]
-    method: MethodArg,
-    /// For --method increment: the network that judges positions; if not given, what the searches said counts
-    #[arg(long, value_name = "CHECKPOINT")]
-    network: Option<PathBuf>,
-    /// File that defines the variant of the games
-    #[arg(long, value_name = "FILE")]
-    variant_file: Option<PathBuf>,
-    /// Seed of the resampling for intervals
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Threads; all cores if not given
-    #[arg(long, value_parser = session::at_least_one)]
-    threads: Option<usize>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum MethodArg {
-    /// Logistic regression of the outcome of games on the difference of piece counts
-    Outcome,
-    /// Regression of what an exchange changes in a judge's expectation on the pieces lost in it
-    Increment,
-}
-
-pub(crate) fn run(args: Values) -> anyhow::Result<()> {
-    if args.network.is_some() && args.method != MethodArg::Increment {
-        bail!("--network goes with --method increment");
-    }
-    session::use_threads(args.threads)?;
-    let shards = find_shards(&args.runs)?;
-    let Some(first) = shards.first() else { bail!("no games in {}", args.runs[0].display()) };
-    let meta = ShardReader::open::<PositionRow>(&first.positions)?.meta().clone();
-    let variant =
-        VariantArgs { variant: meta.variant, ruleset: Some(meta.ruleset), variant_file: args.variant_file }.load()?;
-    let table = match &args.table {
-        None => ReferenceTable::default_for(variant.name()),
-        Some(id) => Some(reference(id)?),
-    };
-    let config = eval::values::ValuesConfig::default();
-    let judge: Option<Box<dyn Judge>> = match (args.method, &args.network) {
-        (MethodArg::Outcome, _) => None,
-        (MethodArg::Increment, None) => Some(Box::new(Recorded)),
-        (MethodArg::Increment, Some(folder)) => Some(Box::new(NetworkJudge::load(folder, &variant)?)),
-    };
-    let (judge, table) = (judge.as_deref(), table.as_ref());
-    let measured = pipeline::measure_values(&variant, &args.runs, judge, table, &config, args.seed)?;
-    if args.json {
-        output::json(&serde_json::to_value(&measured)?);
-    } else {
-        println!("{}", text(&measured));
-    }
-    Ok(())
-}
-
-fn reference(id: &str) -> anyhow::Result<ReferenceTable> {
-    if let Some(table) = ReferenceTable::builtin(id) {
-        return Ok(table);
-    }
-    let path = PathBuf::from(id);
-    if !path.exists() {
-        let ids: Vec<_> = ReferenceTable::builtin_ids().collect();
-        bail!("no reference table `{id}`: neither a file nor one of {}", ids.join(", "));
-    }
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(ReferenceTable::from_csv(&text, &path)?)
-}
+use crate::output;
 
 /// The table of values, dearest piece first, then what could not be identified, then the agreement.
 pub(crate) fn text(measured: &Measured) -> String {
