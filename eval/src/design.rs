@@ -2,18 +2,21 @@
 
 use std::collections::HashMap;
 
-/// Sparse rows of one regression, rows of a cluster together. About 4 bytes an entry and 24 a row. Rows that repeat the
-/// one before (same cluster, entries and response) are kept once with their weights added, which changes no sum.
+/// Sparse rows of one regression, rows of a cluster together. About 4 bytes an entry and 25 a row. Rows that repeat the
+/// one before (same cluster, stratum, entries and response) are kept once with their weights added, which changes no sum.
 #[derive(Clone, Debug)]
 pub struct Design {
     features: usize,
-    /// Rows pushed.
-    rows: usize,
+    /// Rows pushed, by stratum.
+    rows: Vec<usize>,
     /// Entries of row i are `entries[row_start[i]..row_start[i + 1]]`: (feature, value), features ascending.
     row_start: Vec<usize>,
     entries: Vec<(u16, i16)>,
     responses: Vec<f64>,
     weights: Vec<f64>,
+    strata: Vec<u8>,
+    /// What the linear predictor of the rows of each stratum is multiplied by; 1 where there is none.
+    slopes: Vec<f64>,
     /// Rows of cluster g are `cluster_start[g]..cluster_start[g + 1]`.
     cluster_start: Vec<usize>,
 }
@@ -53,10 +56,18 @@ pub(crate) struct Row<'a> {
     pub(crate) entries: &'a [(u16, i16)],
     pub(crate) response: f64,
     pub(crate) weight: f64,
+    pub(crate) stratum: u8,
+    /// What every entry is multiplied by.
+    pub(crate) slope: f64,
 }
 
 impl Row<'_> {
     pub(crate) fn dot(&self, coefficients: &[f64]) -> f64 {
+        self.slope * self.unsloped_dot(coefficients)
+    }
+
+    /// [`dot`](Row::dot) without the slope of the stratum.
+    pub(crate) fn unsloped_dot(&self, coefficients: &[f64]) -> f64 {
         self.entries.iter().map(|&(feature, value)| coefficients[feature as usize] * f64::from(value)).sum()
     }
 }
@@ -69,7 +80,7 @@ impl Design {
 
     /// Number of rows that were pushed.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.rows.iter().sum()
     }
 
     /// Number of rows kept after merging repeats.
@@ -80,6 +91,57 @@ impl Design {
     /// Number of clusters.
     pub fn clusters(&self) -> usize {
         self.cluster_start.len() - 1
+    }
+
+    /// Number of clusters that have rows.
+    pub fn occupied_clusters(&self) -> usize {
+        self.cluster_start.windows(2).filter(|bounds| bounds[0] < bounds[1]).count()
+    }
+
+    /// Sets what the linear predictor of each stratum's rows is multiplied by; strata beyond the slice have 1.
+    pub fn set_slopes(&mut self, slopes: &[f64]) {
+        self.slopes = slopes.to_vec();
+    }
+
+    /// What the linear predictor of a stratum's rows is multiplied by.
+    pub fn slope(&self, stratum: u8) -> f64 {
+        self.slopes.get(stratum as usize).copied().unwrap_or(1.0)
+    }
+
+    /// Sum of the weights of each stratum's rows, for the strata from 0 to the last that occurs.
+    pub fn stratum_weights(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.strata.iter().max().map_or(0, |&last| last as usize + 1)];
+        for (&stratum, weight) in self.strata.iter().zip(&self.weights) {
+            sums[stratum as usize] += weight;
+        }
+        sums
+    }
+
+    /// The rows of one stratum alone, without slope. Clusters keep their numbers, so that a resample of them is the same
+    /// for all strata; some may be left without rows.
+    pub fn only(&self, stratum: u8) -> Design {
+        let mut part = Design {
+            rows: vec![self.rows.get(stratum as usize).copied().unwrap_or(0)],
+            row_start: vec![0],
+            entries: Vec::new(),
+            responses: Vec::new(),
+            weights: Vec::new(),
+            strata: Vec::new(),
+            slopes: Vec::new(),
+            cluster_start: vec![0],
+            features: self.features,
+        };
+        for cluster in 0..self.clusters() {
+            for row in self.cluster(cluster).filter(|row| row.stratum == stratum) {
+                part.entries.extend_from_slice(row.entries);
+                part.row_start.push(part.entries.len());
+                part.responses.push(row.response);
+                part.weights.push(row.weight);
+                part.strata.push(stratum);
+            }
+            part.cluster_start.push(part.responses.len());
+        }
+        part
     }
 
     /// Scales weights so that every cluster weighs 1 in total: a long game says no more than a short one. A cluster
@@ -117,10 +179,13 @@ impl Design {
     }
 
     pub(crate) fn row(&self, row: usize) -> Row<'_> {
+        let stratum = self.strata[row];
         Row {
             entries: &self.entries[self.row_start[row]..self.row_start[row + 1]],
             response: self.responses[row],
             weight: self.weights[row],
+            stratum,
+            slope: self.slope(stratum),
         }
     }
 
@@ -160,11 +225,13 @@ impl DesignBuilder {
         DesignBuilder {
             design: Design {
                 features,
-                rows: 0,
+                rows: Vec::new(),
                 row_start: vec![0],
                 entries: Vec::new(),
                 responses: Vec::new(),
                 weights: Vec::new(),
+                strata: Vec::new(),
+                slopes: Vec::new(),
                 cluster_start: Vec::new(),
             },
             cluster_of_row: Vec::new(),
@@ -173,11 +240,26 @@ impl DesignBuilder {
         }
     }
 
-    /// Adds a row. Entries may come in any order; those of one feature are summed.
+    /// Adds a row of stratum 0. Entries may come in any order; those of one feature are summed.
     ///
     /// # Errors
     /// An entry out of range, a response or weight that is not finite, a negative weight. Nothing is added then.
     pub fn push(&mut self, cluster: u64, entries: &[(u16, i16)], response: f64, weight: f64) -> Result<(), RowError> {
+        self.push_in(0, cluster, entries, response, weight)
+    }
+
+    /// Adds a row of a stratum, otherwise as [`push`](DesignBuilder::push).
+    ///
+    /// # Errors
+    /// As `push`.
+    pub fn push_in(
+        &mut self,
+        stratum: u8,
+        cluster: u64,
+        entries: &[(u16, i16)],
+        response: f64,
+        weight: f64,
+    ) -> Result<(), RowError> {
         if !(response.is_finite() && weight.is_finite() && weight >= 0.0) {
             return Err(RowError::Number { response, weight });
         }
@@ -185,10 +267,13 @@ impl DesignBuilder {
         let next = self.cluster_numbers.len() as u32;
         let number = *self.cluster_numbers.entry(cluster).or_insert(next);
         let design = &mut self.design;
-        design.rows += 1;
+        let strata = design.rows.len().max(stratum as usize + 1);
+        design.rows.resize(strata, 0);
+        design.rows[stratum as usize] += 1;
         if let Some(last) = design.kept_rows().checked_sub(1) {
             let row = design.row(last);
-            if self.cluster_of_row[last] == number && row.entries == self.merged && row.response == response {
+            let same = row.stratum == stratum && row.entries == self.merged && row.response == response;
+            if self.cluster_of_row[last] == number && same {
                 design.weights[last] += weight;
                 return Ok(());
             }
@@ -198,6 +283,7 @@ impl DesignBuilder {
         design.row_start.push(design.entries.len());
         design.responses.push(response);
         design.weights.push(weight);
+        design.strata.push(stratum);
         Ok(())
     }
 
@@ -262,6 +348,7 @@ fn reordered(design: Design, order: &[usize]) -> Design {
         entries,
         responses: order.iter().map(|&row| design.responses[row]).collect(),
         weights: order.iter().map(|&row| design.weights[row]).collect(),
+        strata: order.iter().map(|&row| design.strata[row]).collect(),
         ..design
     }
 }

@@ -1,11 +1,14 @@
 //! Exchanges: the material and a judge's opinion before and after captures and promotions.
 
+use crate::phase::Phase;
 use crate::rest::Rest;
 
 /// What lies between two positions at rest with different material. All of it is Black's.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Exchange {
     pub(crate) game: u64,
+    /// The phase before it.
+    pub(crate) phase: Phase,
     /// Change of (kind, Black's minus White's), kinds ascending, zeros left out.
     pub(crate) diff: Vec<(u16, i16)>,
     /// Change of whose move it is: +1 where Black moves, -1 where White does.
@@ -37,6 +40,7 @@ pub(crate) fn exchanges(game: &[Rest<'_>]) -> Vec<Exchange> {
         };
         found.push(Exchange {
             game: before.game,
+            phase: before.phase,
             diff: change(before.diff, after.diff),
             tempo: after_tempo - tempo(before),
             change: after_logit - logit_before,
@@ -71,7 +75,8 @@ mod tests {
 
     fn rest(ply: u16, logit: f32, diff: &[(u16, i16)]) -> Rest<'_> {
         let black_to_move = ply.is_multiple_of(2);
-        Rest { game: 7, ply, black_to_move, score: Some(1.0), logit: Some(logit), diff }
+        let phase = Phase::Opening;
+        Rest { game: 7, ply, black_to_move, phase, score: Some(1.0), logit: Some(logit), diff }
     }
 
     /// Worked by hand from the definition.

@@ -3,6 +3,7 @@
 pub mod bayes_elo;
 pub mod compare;
 pub mod design;
+mod estimate;
 mod exchange;
 pub mod external;
 mod files;
@@ -16,7 +17,9 @@ pub mod matches;
 pub mod measure;
 mod normal;
 pub mod opinion;
+pub mod phase;
 pub mod pool;
+pub mod promotion;
 pub mod rank_stats;
 pub mod reference;
 pub mod regression;

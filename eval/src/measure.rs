@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::exchange::{Exchange, exchanges};
 use crate::judge::Judge;
 use crate::opinion::{Opinion, OpinionRows};
+use crate::promotion::{Promotion, Promotions};
 use crate::reference::ReferenceTable;
-use crate::rest;
+use crate::rest::{self, Rest};
 use crate::values::{Feature, Material, MaterialRow, Method, PieceValues, ValuesConfig, ValuesError};
 
 /// Name of the feature that all royal kinds share where there are several.
@@ -69,6 +70,9 @@ pub struct Measured {
     /// Where the judge's opinion of a piece and the outcomes part; empty where only outcomes count.
     #[serde(default)]
     pub opinions: Vec<Opinion>,
+    /// How often and when each kind promotes, over all games.
+    #[serde(default)]
+    pub promotions: Vec<Promotion>,
 }
 
 /// How to show a piece.
@@ -145,14 +149,17 @@ pub fn by_outcome(
 ) -> Result<Measured, MeasureError> {
     let layout = Layout::of(variant);
     let mut material = layout.material(Method::Outcome);
+    let mut promotions = Promotions::new(variant);
     rest::read(variant, shards, None, |rests| {
+        promotions.merge(&rests.promotions);
         for rest in rests.games().flatten() {
             let Some(outcome) = rest.score else { continue };
-            material.push(&MaterialRow { game: rest.game, diff: rest.diff, constant: 1, outcome, weight: 1.0 })?;
+            let Rest { game, diff, phase, .. } = rest;
+            material.push(&MaterialRow { game, diff, constant: 1, outcome, weight: 1.0, phase })?;
         }
         Ok(())
     })?;
-    finish(variant, layout, material, None, Vec::new(), reference, config, seed)
+    finish(variant, layout, material, None, Vec::new(), &promotions, reference, config, seed)
 }
 
 /// Measures by exchanges: the regression of [`Method::Increment`] of the change in a judge's logit on the change of the
@@ -172,11 +179,14 @@ pub fn by_increment(
     let layout = Layout::of(variant);
     let mut material = layout.material(Method::Increment);
     let mut opinions = OpinionRows::new(layout.features.len(), &layout.groups);
+    let mut promotions = Promotions::new(variant);
     rest::read(variant, shards, Some(judge), |rests| {
+        promotions.merge(&rests.promotions);
         for game in rests.games() {
             for exchange in exchanges(&game) {
-                let Exchange { game, diff, tempo, change, after, score, .. } = &exchange;
-                let row = MaterialRow { game: *game, diff, constant: *tempo, outcome: *change, weight: 1.0 };
+                let Exchange { game, phase, diff, tempo, change, after, score } = &exchange;
+                let row =
+                    MaterialRow { game: *game, diff, constant: *tempo, outcome: *change, weight: 1.0, phase: *phase };
                 material.push(&row)?;
                 if let Some(score) = score {
                     opinions
@@ -189,7 +199,7 @@ pub fn by_increment(
     })?;
     let ids: Vec<&str> = layout.features.iter().map(|feature| feature.id.as_str()).collect();
     let opinions = opinions.measure(&ids, config);
-    finish(variant, layout, material, Some(judge.id()), opinions, reference, config, seed)
+    finish(variant, layout, material, Some(judge.id()), opinions, &promotions, reference, config, seed)
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of a result, each used once")]
@@ -199,6 +209,7 @@ fn finish(
     material: Material,
     judge: Option<&str>,
     opinions: Vec<Opinion>,
+    promotions: &Promotions,
     reference: Option<&ReferenceTable>,
     config: &ValuesConfig,
     seed: u64,
@@ -218,6 +229,7 @@ fn finish(
                 variant.ruleset()
             )
         }),
+        promotions: promotions.finish(variant, &values.pieces),
         values,
         names: layout.names,
         opinions,

@@ -1,7 +1,8 @@
 //! Regressions with errors that are honest about clusters (positions of one game are nearly one observation).
 //!
-//! All models minimise sum_i w_i loss(y_i, eta_i) + ridge/2 |b|^2 with eta = b.x, by Newton's method from 0. With u_i
-//! and v_i the first derivative of -loss and the (expected) second derivative of loss by eta:
+//! All models minimise sum_i w_i loss(y_i, eta_i) + ridge/2 |b|^2 with eta = b.x, by Newton's method from 0; the x of a row
+//! are its entries times the slope of its stratum. With u_i and v_i the first derivative of -loss and the (expected)
+//! second derivative of loss by eta:
 //!
 //! * bread H^-1 = (sum w v x x' + ridge I)^-1;
 //! * score of cluster g: s_g = sum over its rows of w u x;
@@ -23,6 +24,12 @@ const RESAMPLES_AT_ONCE: usize = 8;
 
 /// Newton steps before giving up; the slowest model needs a few dozen.
 const MAX_STEPS: usize = 200;
+
+/// Change of slopes from which down they count as found.
+const SLOPE_TOLERANCE: f64 = 1e-6;
+
+/// Least slope of a stratum: at 0 its rows would say nothing about the coefficients.
+const LEAST_SLOPE: f64 = 0.05;
 
 /// What the linear predictor eta says about the response y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +136,40 @@ pub struct Fit {
 /// # Errors
 /// No rows, responses out of range, dependent features, an optimum at infinity.
 pub fn fit(design: &Design, model: Model, ridge: f64) -> Result<Fit, RegressionError> {
+    check(design, model, ridge)?;
+    let problem = Problem::new(design, model, ridge);
+    Ok(problem.fit(problem.minimise(&vec![0.0; design.features()], None)?))
+}
+
+/// Fits eta = k_s (b.x) with a slope k_s for each stratum s beside the coefficients, whose mean over the weight of the rows is
+/// 1, and leaves the slopes in the design. b and k are fitted in turns until neither changes; each slope has a Gaussian
+/// prior of mean and standard deviation 1. Errors and resamples of the fit take the slopes as known.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_with_slopes(design: &mut Design, model: Model, ridge: f64) -> Result<Fit, RegressionError> {
+    check(design, model, ridge)?;
+    let weights = design.stratum_weights();
+    let mut slopes = vec![1.0; weights.len()];
+    let mut at = vec![0.0; design.features()];
+    for _ in 0..MAX_STEPS {
+        design.set_slopes(&slopes);
+        let problem = Problem::new(design, model, ridge);
+        let optimum = problem.minimise(&at, None)?;
+        let mut next = problem.slopes(&optimum.coefficients, &slopes);
+        let mean = next.iter().zip(&weights).map(|(k, w)| k * w).sum::<f64>() / weights.iter().sum::<f64>();
+        next.iter_mut().for_each(|k| *k /= mean);
+        let change = next.iter().zip(&slopes).fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()));
+        if change < SLOPE_TOLERANCE || mean.is_nan() {
+            return Ok(problem.fit(optimum));
+        }
+        slopes = next;
+        at = optimum.coefficients;
+    }
+    Err(RegressionError::NotConverged { steps: MAX_STEPS })
+}
+
+fn check(design: &Design, model: Model, ridge: f64) -> Result<(), RegressionError> {
     let (rows, features) = (design.rows(), design.features());
     if rows == 0 || features == 0 {
         return Err(RegressionError::Empty { rows, features });
@@ -136,22 +177,8 @@ pub fn fit(design: &Design, model: Model, ridge: f64) -> Result<Fit, RegressionE
     if !(ridge.is_finite() && ridge >= 0.0) {
         return Err(RegressionError::Ridge(ridge));
     }
-    for row in 0..design.kept_rows() {
-        let response = design.row(row).response;
-        if !model.takes(response) {
-            return Err(RegressionError::Response(response));
-        }
-    }
-    let problem = Problem::new(design, model, ridge);
-    let optimum = problem.minimise(&vec![0.0; features], None)?;
-    Ok(Fit {
-        bread: optimum.factor.inverse(),
-        information: optimum.information,
-        scores: problem.scores(&optimum.coefficients),
-        coefficients: optimum.coefficients,
-        loss: optimum.loss,
-        steps: optimum.steps,
-    })
+    let responses = (0..design.kept_rows()).map(|row| design.row(row).response);
+    responses.into_iter().find(|&response| !model.takes(response)).map_or(Ok(()), |r| Err(RegressionError::Response(r)))
 }
 
 impl Fit {
@@ -283,6 +310,51 @@ impl<'a> Problem<'a> {
         Err(RegressionError::NotConverged { steps: MAX_STEPS })
     }
 
+    fn fit(&self, optimum: Optimum) -> Fit {
+        Fit {
+            bread: optimum.factor.inverse(),
+            information: optimum.information,
+            scores: self.scores(&optimum.coefficients),
+            coefficients: optimum.coefficients,
+            loss: optimum.loss,
+            steps: optimum.steps,
+        }
+    }
+
+    /// The slope of each stratum by Newton's method from `start`, the coefficients being `at`.
+    fn slopes(&self, at: &[f64], start: &[f64]) -> Vec<f64> {
+        let mut slopes = start.to_vec();
+        for _ in 0..MAX_STEPS {
+            let partial: Vec<Vec<[f64; 2]>> = self
+                .blocks
+                .par_iter()
+                .map(|block| {
+                    let mut sums = vec![[0.0; 2]; slopes.len()];
+                    for row in block.clone().flat_map(|cluster| self.design.cluster(cluster)) {
+                        let z = row.unsloped_dot(at);
+                        let local = self.model.local(row.response, slopes[row.stratum as usize] * z);
+                        let [gradient, curvature] = &mut sums[row.stratum as usize];
+                        *gradient += row.weight * local.slope * z;
+                        *curvature += row.weight * local.curvature * z * z;
+                    }
+                    sums
+                })
+                .collect();
+            let mut change = 0.0f64;
+            for (stratum, slope) in slopes.iter_mut().enumerate() {
+                let sum = |i: usize| partial.iter().map(|sums| sums[stratum][i]).sum::<f64>();
+                let step = (sum(0) - (*slope - 1.0)) / (sum(1) + 1.0);
+                let next = (*slope + step).clamp(*slope / 2.0, *slope * 2.0).max(LEAST_SLOPE);
+                change = change.max((next - *slope).abs());
+                *slope = next;
+            }
+            if change < SLOPE_TOLERANCE / 10.0 {
+                break;
+            }
+        }
+        slopes
+    }
+
     fn objective(&self, loss: f64, at: &[f64]) -> f64 {
         loss + 0.5 * self.ridge * at.iter().map(|b| b * b).sum::<f64>()
     }
@@ -306,7 +378,7 @@ impl<'a> Problem<'a> {
                         let weight = times * row.weight;
                         loss += weight * local.loss;
                         add_score(&row, weight * local.slope, &mut gradient);
-                        let weight = weight * local.curvature;
+                        let weight = weight * local.curvature * row.slope * row.slope;
                         for (k, &(i, x)) in row.entries.iter().enumerate() {
                             let line = &mut curvature[i as usize * n..][..n];
                             let x = weight * f64::from(x);
@@ -342,8 +414,8 @@ impl<'a> Problem<'a> {
     }
 }
 
-fn add_score(row: &Row<'_>, slope: f64, score: &mut [f64]) {
+fn add_score(row: &Row<'_>, factor: f64, score: &mut [f64]) {
     for &(feature, value) in row.entries {
-        score[feature as usize] += slope * f64::from(value);
+        score[feature as usize] += factor * row.slope * f64::from(value);
     }
 }

@@ -6,13 +6,16 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
-use engine::{Color, Piece, Variant};
+use engine::{Piece, Position, Variant};
 use rayon::prelude::*;
 use selfplay::data::{PositionColumns, PositionRow, ShardPair, ShardReader};
 
 use crate::judge::{Judge, logit};
 use crate::measure::MeasureError;
+use crate::phase::Phase;
+use crate::promotion::Promotions;
 
 /// Shards read before their rows are used: bounds memory; no influence on the result.
 const SHARDS_AT_ONCE: usize = 16;
@@ -23,6 +26,7 @@ pub(crate) struct Rest<'a> {
     pub(crate) game: u64,
     pub(crate) ply: u16,
     pub(crate) black_to_move: bool,
+    pub(crate) phase: Phase,
     /// Score of the game, 0, 1/2 or 1; `None` if it was cut off.
     pub(crate) score: Option<f32>,
     /// What the judge says; `None` without one.
@@ -37,17 +41,21 @@ struct Entry {
 }
 
 /// The positions at rest of a shard, in its order.
-#[derive(Default)]
 pub(crate) struct Rests {
     entries: Vec<Entry>,
     diffs: Vec<(u16, i16)>,
+    /// Of all positions.
+    pub(crate) promotions: Promotions,
 }
+
+/// Pieces of each kind, Black's and White's.
+type Counts = Vec<[i16; 2]>;
 
 impl Rests {
     fn get(&self, entry: &Entry) -> Rest<'_> {
-        let Row { game, ply, black_to_move, score, logit, .. } = entry.row;
+        let Row { game, ply, black_to_move, phase, score, logit, .. } = entry.row;
         let diff = &self.diffs[entry.diff.start as usize..entry.diff.end as usize];
-        Rest { game, ply, black_to_move, score, logit, diff }
+        Rest { game, ply, black_to_move, phase, score, logit, diff }
     }
 
     /// The games of the shard, each with its positions at rest.
@@ -57,10 +65,10 @@ impl Rests {
             .map(|game| game.iter().map(|entry| self.get(entry)).collect())
     }
 
-    fn push(&mut self, row: Row, counts: &[i16]) {
+    fn push(&mut self, row: Row, counts: &[[i16; 2]]) {
         let start = self.diffs.len() as u32;
-        let nonzero = counts.iter().enumerate().filter(|(_, n)| **n != 0);
-        self.diffs.extend(nonzero.map(|(kind, &n)| (kind as u16, n)));
+        let differences = counts.iter().enumerate().map(|(kind, [black, white])| (kind as u16, black - white));
+        self.diffs.extend(differences.filter(|(_, n)| *n != 0));
         self.entries.push(Entry { row, diff: start..self.diffs.len() as u32 });
     }
 }
@@ -73,6 +81,7 @@ struct Row {
     black_to_move: bool,
     /// Pieces of both sides.
     pieces: u16,
+    phase: Phase,
     score: Option<f32>,
     logit: Option<f32>,
     /// Whether a capture led to it.
@@ -81,7 +90,7 @@ struct Row {
 
 /// Reads all shards and hands them to `each` in order. Several are read at the same time.
 pub(crate) fn read(
-    variant: &Variant,
+    variant: &Arc<Variant>,
     shards: &[ShardPair],
     judge: Option<&dyn Judge>,
     mut each: impl FnMut(&Rests) -> Result<(), MeasureError>,
@@ -111,11 +120,14 @@ pub(crate) fn open(variant: &Variant, path: &Path) -> Result<ShardReader, Measur
     Ok(reader)
 }
 
-fn read_shard(variant: &Variant, path: &Path, judge: Option<&dyn Judge>) -> Result<Rests, MeasureError> {
+fn read_shard(variant: &Arc<Variant>, path: &Path, judge: Option<&dyn Judge>) -> Result<Rests, MeasureError> {
     let reader = open(variant, path)?;
     let kinds = variant.kinds().len();
-    let mut rests = Rests::default();
-    let (mut counts, mut waiting_counts) = (vec![0i16; kinds], vec![0i16; kinds]);
+    let at_start = Position::start(variant).codes().iter().filter(|&&code| code != 0).count();
+    let mut rests = Rests { entries: Vec::new(), diffs: Vec::new(), promotions: Promotions::new(variant) };
+    let bases: Vec<(usize, usize)> =
+        variant.kinds().iter().enumerate().filter_map(|(i, k)| Some((i, k.base?.index()))).collect();
+    let (mut counts, mut waiting_counts): (Counts, Counts) = (vec![[0; 2]; kinds], vec![[0; 2]; kinds]);
     let mut waiting: Option<Row> = None;
     let mut wdl = Vec::new();
     for group in 0..reader.groups() {
@@ -130,21 +142,30 @@ fn read_shard(variant: &Variant, path: &Path, judge: Option<&dyn Judge>) -> Resu
         }
         for i in 0..columns.len() {
             let pieces = count(columns.board(i), &mut counts);
-            let mut row = at(&columns, i, pieces, wdl.get(i).copied());
+            let phase = Phase::of(pieces.into(), at_start);
+            let mut row = at(&columns, i, pieces, phase, wdl.get(i).copied());
             if let Some(before) = waiting.filter(|before| before.game == row.game) {
                 row.after_capture = row.pieces < before.pieces;
                 if !before.after_capture && !row.after_capture {
                     rests.push(before, &waiting_counts);
                 }
+                // Only a promotion gives the mover another promoted piece.
+                let mover = usize::from(!before.black_to_move);
+                for &(_, base) in bases.iter().filter(|(kind, _)| counts[*kind][mover] > waiting_counts[*kind][mover]) {
+                    rests.promotions.add(base, before.ply);
+                }
+            } else {
+                rests.promotions.begin(&counts);
             }
             waiting = Some(row);
             std::mem::swap(&mut counts, &mut waiting_counts);
         }
     }
+    rests.promotions.end();
     Ok(rests)
 }
 
-fn at(columns: &PositionColumns, i: usize, pieces: u16, wdl: Option<[f32; 3]>) -> Row {
+fn at(columns: &PositionColumns, i: usize, pieces: u16, phase: Phase, wdl: Option<[f32; 3]>) -> Row {
     let black_to_move = columns.side_to_move[i] == 0;
     let sign = if black_to_move { 1.0 } else { -1.0 };
     Row {
@@ -152,18 +173,19 @@ fn at(columns: &PositionColumns, i: usize, pieces: u16, wdl: Option<[f32; 3]>) -
         ply: columns.ply[i],
         black_to_move,
         pieces,
+        phase,
         score: columns.outcome[i].map(|outcome| (1.0 + sign * f32::from(outcome)) / 2.0),
         logit: wdl.and_then(logit).map(|logit| sign * logit as f32),
         after_capture: false,
     }
 }
 
-/// Black's pieces minus White's of each kind; gives the number of all.
-fn count(board: &[u8], counts: &mut [i16]) -> u16 {
-    counts.fill(0);
+/// Counts the pieces of each kind; gives the number of all.
+fn count(board: &[u8], counts: &mut [[i16; 2]]) -> u16 {
+    counts.fill([0; 2]);
     let mut pieces = 0;
     for piece in board.iter().filter_map(|&code| Piece::from_code(code)) {
-        counts[piece.kind.index()] += if piece.color == Color::Black { 1 } else { -1 };
+        counts[piece.kind.index()][piece.color.index()] += 1;
         pieces += 1;
     }
     pieces

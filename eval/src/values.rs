@@ -1,17 +1,20 @@
 //! What each piece is worth, by regression on differences of piece counts, with intervals over whole games.
 //!
 //! A row is a position seen from one side: own minus enemy count of every kind. The model is
-//! eta = constant + sum_j b_j d_j, with each game of total weight 1 and a weak Gaussian prior on the coefficients.
+//! eta = k (constant + sum_j b_j d_j) with a slope k for each phase of the game, each game of total weight 1 and a weak
+//! Gaussian prior on the coefficients. Then the same without slope for each phase alone.
 //! Positions of one game are nearly one observation, so every error and interval resamples games, not rows.
 //! A value is published only when it is identified; otherwise it is `None`, never a number.
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{Compared, Comparison, compare};
+use crate::compare::Comparison;
 use crate::design::{DesignBuilder, RowError};
+use crate::estimate::{Estimates, Scales, Yardstick, agreement, comparisons};
 use crate::interval::{Agreement, Interval, percentile_interval};
+use crate::phase::{Phase, PhaseValues};
 use crate::reference::ReferenceTable;
-use crate::regression::{self, Fit, Model, RegressionError};
+use crate::regression::{self, Model, RegressionError};
 
 /// What the coefficients explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +90,8 @@ pub struct MaterialRow<'a> {
     pub outcome: f32,
     /// Weight within the game; a row of weight 0 is left out.
     pub weight: f32,
+    /// How far the game is.
+    pub phase: Phase,
 }
 
 /// Why values cannot be measured.
@@ -184,7 +189,9 @@ impl Material {
         }
         self.entries.push((self.features.len() as u16, row.constant));
         let (outcome, weight) = (f64::from(row.outcome), f64::from(row.weight));
-        self.builder.push(game, &self.entries, outcome, weight).map_err(|source| ValuesError::Row { game, source })
+        self.builder
+            .push_in(row.phase as u8, game, &self.entries, outcome, weight)
+            .map_err(|source| ValuesError::Row { game, source })
     }
 
     /// Estimates the values and compares them with `reference`; the result depends on the rows and the seed alone.
@@ -204,34 +211,40 @@ impl Material {
         };
         let mut design = self.builder.finish();
         design.weight_clusters_equally();
-        let ridge = config.prior_sd.powi(-2);
-        let fit = regression::fit(&design, model, ridge)?;
-        let replicates = match config.bootstrap {
-            Bootstrap::OneStep => fit.bootstrap_one_step(config.replicates, seed),
-            Bootstrap::Refit => fit.bootstrap_refit(&design, model, ridge, config.replicates, seed)?,
-        };
-        let games = design.clusters_with();
-        let errors = log_errors(&fit, ridge);
-        let shares = information_shares(&fit, ridge);
-        let pieces: Vec<Estimate> = (0..self.features.len())
-            .map(|j| {
-                let coefficient = fit.coefficients[j];
-                let se_log = errors[j];
-                let compared = reference.filter(|_| self.features[j].compared);
-                Estimate {
-                    coefficient,
-                    replicates: replicates.column(j).to_vec(),
-                    se_log,
-                    games: games[j],
-                    information_share: shares[j],
-                    identified: games[j] >= config.min_games && se_log.is_some_and(|se| se < config.max_log_error),
-                    reference: compared.and_then(|table| table.value(&self.features[j].id)),
-                }
-            })
+        let fit = regression::fit_with_slopes(&mut design, model, config.ridge())?;
+        let estimates = Estimates::of(&design, &fit, model, config, seed)?;
+        let pieces = &estimates.pieces;
+        let of_feature = |feature: &Feature| reference.filter(|_| feature.compared)?.value(&feature.id);
+        let references: Vec<Option<f64>> = self.features.iter().map(of_feature).collect();
+        let yardsticks: Vec<Yardstick<'_>> = pieces
+            .iter()
+            .zip(&references)
+            .filter(|(piece, _)| piece.identified)
+            .filter_map(|(piece, &reference)| Some(Yardstick { piece, value: reference?, replicates: None }))
             .collect();
-        let constant = self.features.len();
-        let scales = Scales::of(&pieces, config.replicates);
-        let comparisons = comparisons(&pieces, &scales, reference.map_or(0.0, |table| table.rounding));
+        let scales = Scales::of(&yardsticks, config.replicates).unwrap_or_else(|| Scales::logits(config.replicates));
+        let comparisons = comparisons(pieces, &references, &scales, reference.map_or(0.0, |table| table.rounding));
+        let names = || self.features.iter().map(|feature| feature.id.as_str());
+        let mut phases = Vec::new();
+        for phase in Phase::ALL {
+            let mut part = design.only(phase as u8);
+            if part.rows() > 0 {
+                part.weight_clusters_equally();
+                let slope = design.slope(phase as u8);
+                let of_phase =
+                    Estimates::of(&part, &regression::fit(&part, model, config.ridge())?, model, config, seed)?;
+                phases.push(PhaseValues::new(
+                    phase,
+                    &part,
+                    slope,
+                    &of_phase,
+                    &estimates,
+                    &scales,
+                    names(),
+                    &references,
+                ));
+            }
+        }
         Ok(PieceValues {
             method: self.method,
             games: design.clusters() as u64,
@@ -240,21 +253,29 @@ impl Material {
             unit: scales.unit,
             scale: scales.estimate,
             constant: percentile_interval(
-                fit.coefficients[constant] / scales.estimate,
-                replicates.column(constant).iter().zip(&scales.replicates).map(|(b, scale)| Some(b / scale)),
+                estimates.constant / scales.estimate,
+                estimates.constant_replicates.iter().zip(&scales.replicates).map(|(b, scale)| Some(b / scale)),
             ),
-            agreement: agreement(&pieces, config.replicates),
-            pieces: self
-                .features
-                .iter()
-                .zip(pieces.iter().zip(comparisons))
-                .map(|(feature, (piece, comparison))| piece.publish(&feature.id, &scales, comparison))
+            agreement: agreement(pieces, &references, config.replicates),
+            pieces: names()
+                .zip(pieces)
+                .zip(references.iter().zip(comparisons))
+                .map(|((id, piece), (&reference, comparison))| PieceValue {
+                    comparison,
+                    ..piece.publish(id, Some(&scales), reference)
+                })
                 .collect(),
+            phases,
         })
     }
 }
 
 impl ValuesConfig {
+    /// The prior as the ridge of a regression.
+    pub(crate) fn ridge(&self) -> f64 {
+        self.prior_sd.powi(-2)
+    }
+
     /// Checks the ranges of all keys.
     ///
     /// # Errors
@@ -277,133 +298,6 @@ impl ValuesConfig {
         }
         Ok(())
     }
-}
-
-/// Standard error of the log of each coefficient; `None` where the coefficient is not positive or there are not two
-/// games. The prior counts as one more observation: without its term, a direction that the data say nothing about
-/// would look certain.
-fn log_errors(fit: &Fit, ridge: f64) -> Vec<Option<f64>> {
-    let Some(sandwich) = fit.covariance() else {
-        return vec![None; fit.coefficients.len()];
-    };
-    let prior = fit.bread.dot(&fit.bread) * ridge;
-    let of = |(j, &b): (usize, &f64)| (b > 0.0).then(|| (sandwich[[j, j]] + prior[[j, j]]).sqrt() / b);
-    fit.coefficients.iter().enumerate().map(of).collect()
-}
-
-/// Share of the information on each coefficient that is left when the others are unknown too (1 / variance inflation).
-fn information_shares(fit: &Fit, ridge: f64) -> Vec<f64> {
-    let share = |(j, &information): (usize, &f64)| {
-        if information > 0.0 { ((1.0 / fit.bread[[j, j]] - ridge) / information).clamp(0.0, 1.0) } else { 0.0 }
-    };
-    fit.information.iter().enumerate().map(share).collect()
-}
-
-/// One feature's numbers in logits.
-struct Estimate {
-    coefficient: f64,
-    replicates: Vec<f64>,
-    se_log: Option<f64>,
-    games: u64,
-    information_share: f64,
-    identified: bool,
-    /// Value in the reference table, if it may be compared with it.
-    reference: Option<f64>,
-}
-
-impl Estimate {
-    fn compared(&self) -> Option<f64> {
-        self.reference.filter(|_| self.identified)
-    }
-
-    /// A resampled coefficient, with a floor so that it has a log; an identified one almost never meets it.
-    fn replicate(&self, index: usize) -> f64 {
-        self.replicates[index].max(0.02 * self.coefficient)
-    }
-
-    fn publish(&self, id: &str, scales: &Scales, comparison: Option<Comparison>) -> PieceValue {
-        let interval = self.identified.then(|| {
-            let draws = scales.replicates.iter().enumerate();
-            percentile_interval(
-                self.coefficient / scales.estimate,
-                draws.map(|(i, scale)| Some(self.replicate(i) / scale)),
-            )
-        });
-        let interval = interval.flatten();
-        PieceValue {
-            id: id.to_owned(),
-            value: interval.map(|i| i.value),
-            low: interval.map(|i| i.low),
-            high: interval.map(|i| i.high),
-            se_log: self.se_log,
-            games_unbalanced: self.games,
-            information_share: self.information_share,
-            identified: self.identified,
-            reference: self.reference,
-            comparison,
-        }
-    }
-}
-
-/// Logits per point of the reference, for the estimate and every resample: the geometric mean over the compared
-/// pieces. With fewer than [`FEWEST_COMPARED`] it would be those pieces' own values and make them equal to the reference;
-/// then it is 1.
-struct Scales {
-    unit: Unit,
-    estimate: f64,
-    replicates: Vec<f64>,
-}
-
-impl Scales {
-    fn of(pieces: &[Estimate], replicates: usize) -> Self {
-        let compared: Vec<(&Estimate, f64)> = pieces.iter().filter_map(|p| Some((p, p.compared()?))).collect();
-        if compared.len() < FEWEST_COMPARED {
-            return Scales { unit: Unit::Logit, estimate: 1.0, replicates: vec![1.0; replicates] };
-        }
-        let mean = |of: &dyn Fn(&Estimate) -> f64| {
-            let sum: f64 = compared.iter().map(|(p, x)| (of(p) / x).ln()).sum();
-            (sum / compared.len() as f64).exp()
-        };
-        Scales {
-            unit: Unit::Reference,
-            estimate: mean(&|p| p.coefficient),
-            replicates: (0..replicates).map(|i| mean(&|p| p.replicate(i))).collect(),
-        }
-    }
-}
-
-/// Pieces that the scale of the reference is found from, at least.
-const FEWEST_COMPARED: usize = 3;
-
-/// The comparison of each piece that is compared, once there is a common scale.
-fn comparisons(pieces: &[Estimate], scales: &Scales, step: f64) -> Vec<Option<Comparison>> {
-    if scales.unit == Unit::Logit {
-        return pieces.iter().map(|_| None).collect();
-    }
-    let logs: Vec<f64> = scales.replicates.iter().map(|scale| scale.ln()).collect();
-    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-    let se_scale = (squares / (logs.len() as f64 - 1.0)).sqrt();
-    let which: Vec<bool> = pieces.iter().map(|piece| piece.compared().is_some()).collect();
-    let compared = pieces.iter().filter_map(|piece| {
-        let draws = scales.replicates.iter().enumerate().map(|(i, scale)| piece.replicate(i) / scale);
-        Some(Compared {
-            value: piece.coefficient / scales.estimate,
-            reference: piece.compared()?,
-            se_log: piece.se_log?,
-            draws: draws.collect(),
-        })
-    });
-    let mut found = compare(&compared.collect::<Vec<_>>(), step, se_scale).into_iter();
-    which.into_iter().map(|compared| if compared { found.next() } else { None }).collect()
-}
-
-fn agreement(pieces: &[Estimate], replicates: usize) -> Agreement {
-    let compared: Vec<&Estimate> = pieces.iter().filter(|p| p.compared().is_some()).collect();
-    let reference: Vec<f64> = compared.iter().filter_map(|p| p.compared()).collect();
-    let estimate: Vec<f64> = compared.iter().map(|p| p.coefficient).collect();
-    let draws: Vec<Vec<f64>> = (0..replicates).map(|i| compared.iter().map(|p| p.replicate(i)).collect()).collect();
-    Agreement::of(&reference, &estimate, &draws)
 }
 
 /// The unit of published values.
@@ -437,6 +331,9 @@ pub struct PieceValues {
     pub pieces: Vec<PieceValue>,
     /// Agreement with the reference over pieces that are identified and in it.
     pub agreement: Agreement,
+    /// The same for each phase of the game that occurs, in their order.
+    #[serde(default)]
+    pub phases: Vec<PhaseValues>,
 }
 
 /// A measured value.

@@ -203,3 +203,58 @@ fn logits_of_judgements() {
     assert_eq!(logit([f32::NAN, 0.0, 0.0]), None);
     assert_eq!(logit([0.0; 3]), None);
 }
+
+/// Two games by hand: in one a pawn of Black's promotes and later the rook of White's, which takes a pawn on the way; in the
+/// other nothing does.
+#[test]
+fn promotions_are_counted() {
+    let variant = Variant::load("sho", None).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let code = |id: &str, color| Piece { kind: variant.kind_by_id(id).unwrap(), color }.code();
+    let start = Position::start(&variant).codes().to_vec();
+    let mut boards = vec![start.clone(); 5];
+    let swap = |board: &mut Vec<u8>, from: u8, to: u8| {
+        let square = board.iter().position(|&code| code == from).unwrap();
+        board[square] = to;
+    };
+    boards[1..].iter_mut().for_each(|b| swap(b, code("pawn", Color::Black), code("promoted_pawn", Color::Black)));
+    boards[4..].iter_mut().for_each(|b| swap(b, code("rook", Color::White), code("promoted_rook", Color::White)));
+    boards[4..].iter_mut().for_each(|b| swap(b, code("pawn", Color::Black), 0));
+    let meta = ShardMeta::new(&variant, "made", 0, 0, "{}".to_owned());
+    let path = folder.path().join("positions/gen-000000/made.parquet");
+    let mut writer = ShardWriter::<PositionRow>::create(&path, &meta).unwrap();
+    for (game, boards) in [boards, vec![start; 5]].into_iter().enumerate() {
+        for (ply, board) in boards.into_iter().enumerate() {
+            writer
+                .push(PositionRow {
+                    game_id: game as u64,
+                    ply: ply as u16,
+                    survives: vec![0; board.len()],
+                    board,
+                    side_to_move: (ply % 2) as u8,
+                    moves: vec![0],
+                    policy: vec![1.0],
+                    search_wdl: [0.5, 0.0, 0.5],
+                    outcome: Some(0),
+                    ..PositionRow::default()
+                })
+                .unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    let shards = find_shards(&[folder.path().join("positions")]).unwrap();
+    let measured = by_outcome(&variant, &shards, None, &config(), 1).unwrap();
+    for promotion in &measured.promotions {
+        // Nine pawns and a rook a side in each of two games.
+        let expected = match promotion.id.as_str() {
+            "pawn" => (36, 1, Some([0; 3])),
+            "rook" => (4, 1, Some([3; 3])),
+            _ => (promotion.pieces, 0, None),
+        };
+        assert_eq!((promotion.pieces, promotion.promotions, promotion.plies), expected, "{promotion:?}");
+        assert!(promotion.pieces > 0 && promotion.after.is_none());
+    }
+    // All kinds of the start that can promote: not the gold general, the king and the promoted ones.
+    let can = variant.kinds().iter().filter(|kind| kind.promotes_to.is_some()).count();
+    assert_eq!(measured.promotions.len(), can);
+}

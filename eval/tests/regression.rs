@@ -174,3 +174,29 @@ fn bad_rows_are_refused() {
     }
     assert_eq!(builder.finish().rows(), 0);
 }
+
+/// Slopes of strata, by hand: with y = k_s 3 x exactly, k = 1/2, 1 and 3/2 in strata of equal weight has the mean 1 already; the
+/// ridge is far too small to matter, the prior of the slopes too with so many rows.
+#[test]
+fn slopes_of_strata_are_found() {
+    let truth = [0.5, 1.0, 1.5];
+    let mut builder = DesignBuilder::new(2);
+    for cluster in 0..9000u64 {
+        let stratum = (cluster % 3) as u8;
+        let x = [(cluster % 5) as i16 - 2, (cluster % 7) as i16 - 3];
+        let y = truth[stratum as usize] * (3.0 * f64::from(x[0]) - 2.0 * f64::from(x[1]));
+        builder.push_in(stratum, cluster, &[(0, x[0]), (1, x[1])], y, 1.0).unwrap();
+    }
+    let mut design = builder.finish();
+    let sloped = fit_with_slopes(&mut design, Model::Linear, 1e-9).unwrap();
+    assert_all_close(&sloped.coefficients, &[3.0, -2.0], 1e-3, "coefficients");
+    assert_all_close(&[0, 1, 2].map(|s| design.slope(s)), &truth, 1e-3, "slopes");
+    // One stratum alone is an ordinary regression on its rows.
+    let part = design.only(2);
+    assert_eq!((part.rows(), part.occupied_clusters(), part.clusters()), (3000, 3000, 9000));
+    assert_all_close(&fit(&part, Model::Linear, 1e-9).unwrap().coefficients, &[4.5, -3.0], 1e-6, "alone");
+    // Without strata nothing changes.
+    let mut plain = dense(&[(1, &[1, 0], 2.0, 1.0), (2, &[0, 1], 3.0, 1.0), (3, &[1, 1], 4.0, 1.0)]);
+    let usual = fit(&plain, Model::Linear, 0.1).unwrap();
+    assert_eq!(fit_with_slopes(&mut plain, Model::Linear, 0.1).unwrap().coefficients, usual.coefficients);
+}

@@ -173,7 +173,7 @@ fn a_whole_run_is_reported() {
     contains("96 games");
     // Points of the second gate: 4·0 + 6·½ + 14·1 + 3·1½ + 3·2 = 27.5 of 60.
     contains("45.8\u{a0}% (");
-    contains("not accepted");
+    contains("failed against");
     contains("Elo above random");
     contains("40 games between 3 players");
     contains("3.375");
@@ -182,6 +182,8 @@ fn a_whole_run_is_reported() {
     contains("1,200");
     contains("Lengths in generation 1");
     contains("Somers’ D");
+    contains("By phase of the game");
+    contains("worth after");
     contains("0.94");
     contains("飛車");
     contains("dragon king<span class=\"from\"> from rook</span>");

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use eval::phase::Phase;
 use eval::reference::ReferenceTable;
 use eval::values::*;
 use rand::{RngExt, SeedableRng};
@@ -58,7 +59,7 @@ impl Simulation {
 }
 
 fn push(material: &mut Material, game: u64, diff: &[(u16, i16)], outcome: f32) {
-    let row = MaterialRow { game, diff, constant: 1, outcome, weight: 1.0 };
+    let row = MaterialRow { game, diff, constant: 1, outcome, weight: 1.0, phase: Phase::Opening };
     material.push(&row).unwrap();
 }
 
@@ -329,7 +330,8 @@ fn json_names() {
 #[test]
 fn bad_input_is_refused() {
     let mut rows = material(Method::Outcome);
-    let row = |diff, outcome, weight| MaterialRow { game: 4, diff, constant: 1, outcome, weight };
+    let row =
+        |diff, outcome, weight| MaterialRow { game: 4, diff, constant: 1, outcome, weight, phase: Phase::Opening };
     for outcome in [-0.1, 1.1, f32::NAN] {
         let error = rows.push(&row(&[], outcome, 1.0)).unwrap_err();
         assert!(matches!(error, ValuesError::Outcome { game: 4, .. }));

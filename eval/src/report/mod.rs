@@ -18,6 +18,7 @@ mod learning;
 mod markup;
 mod numbers;
 mod page;
+mod phases;
 mod pieces;
 mod plots;
 mod replay;

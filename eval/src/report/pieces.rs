@@ -6,6 +6,8 @@ use serde::Serialize;
 use crate::interval::{Agreement, Interval};
 use crate::measure::{Measured, PieceName};
 use crate::opinion::Opinion;
+use crate::phase::PhaseValues;
+use crate::promotion::Promotion;
 use crate::values::{Method, PieceValue, Unit};
 
 /// A piece with its value.
@@ -51,11 +53,15 @@ pub struct ValuesReport {
     pub agreement: Agreement,
     /// Where the judge's opinion of a piece and the outcomes part.
     pub opinions: Vec<Opinion>,
+    /// Values in each phase of the game.
+    pub phases: Vec<PhaseValues>,
+    /// How often and when each kind promotes.
+    pub promotions: Vec<Promotion>,
 }
 
 impl ValuesReport {
     pub(super) fn new(measured: Measured, rules: Option<&Variant>) -> Self {
-        let Measured { reference_title, warning, values, names, judge, opinions, .. } = measured;
+        let Measured { reference_title, warning, values, names, judge, opinions, promotions, .. } = measured;
         let rows = values.pieces.into_iter().zip(names).map(|(value, name)| PieceRow::new(value, name, rules));
         let (mut identified, not_identified): (Vec<_>, Vec<_>) = rows.partition(|row| row.value.value.is_some());
         identified.sort_by(|a, b| b.value.value.unwrap_or(0.0).total_cmp(&a.value.value.unwrap_or(0.0)));
@@ -63,6 +69,8 @@ impl ValuesReport {
             method: values.method,
             judge,
             opinions,
+            phases: values.phases,
+            promotions,
             games: values.games,
             rows: values.rows,
             unit: values.unit,

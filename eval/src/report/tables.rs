@@ -89,13 +89,11 @@ pub(super) fn strength(m: &mut Markup, strength: &Strength) {
     let headings = [
         "network",
         "score against random",
-        "games",
         "score against material",
         "games",
         "gate",
         "won – drawn – lost",
         "score",
-        "verdict",
         "Elo above first",
     ];
     let rows: Vec<Vec<Cell>> = strength.networks.iter().map(network_row).collect();
@@ -106,17 +104,21 @@ fn network_row(network: &NetworkStrength) -> Vec<Cell> {
     let score =
         |scored: &Option<ScoredMatch>| Cell::maybe(scored.as_ref().map(|s| percent_interval(&s.score_interval)));
     let record = |s: &ScoredMatch| [s.result.wins, s.result.draws, s.result.losses].map(count).join(" – ");
-    let verdict = network.gate_accepted.map_or("", |accepted| if accepted { "accepted" } else { "not accepted" });
+    let mut games: Vec<String> =
+        [&network.random, &network.material].into_iter().flatten().map(|s| count(s.result.games)).collect();
+    games.dedup();
+    let gate = network
+        .gate_against
+        .zip(network.gate_accepted)
+        .map(|(against, accepted)| format!("{} against {against}", if accepted { "passed" } else { "failed" }));
     vec![
         Cell::number(network.network.to_string()),
         score(&network.random),
-        Cell::maybe(network.random.as_ref().map(|s| count(s.result.games))),
         score(&network.material),
-        Cell::maybe(network.material.as_ref().map(|s| count(s.result.games))),
-        Cell::words(network.gate_against.map_or(String::new(), |against| format!("against {against}"))),
+        Cell::number(games.join(" / ")),
+        Cell::words(gate.unwrap_or_default()),
         Cell::maybe(network.gate.as_ref().map(record)),
         score(&network.gate),
-        Cell::words(verdict),
         Cell::maybe(
             network
                 .elo_over_first

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use eval::interval::{CEILINGS, CEILINGS_SOURCE};
 use eval::judge::{Judge, Recorded};
 use eval::reference::ReferenceTable;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
@@ -43,6 +44,12 @@ pub(crate) struct Values {
     /// Threads; all cores if not given
     #[arg(long, value_parser = session::at_least_one)]
     threads: Option<usize>,
+    /// Add values by phase of the game (JSON always has them)
+    #[arg(long)]
+    phases: bool,
+    /// Add how often and when pieces promote (JSON always has it)
+    #[arg(long)]
+    promotions: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -79,9 +86,18 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
     let (judge, table) = (judge.as_deref(), table.as_ref());
     let measured = pipeline::measure_values(&variant, &args.runs, judge, table, &config, args.seed)?;
     if args.json {
-        output::json(&serde_json::to_value(&measured)?);
-    } else {
-        println!("{}", text(&measured));
+        let mut document = serde_json::to_value(&measured)?;
+        document["ceilings"] = serde_json::to_value(CEILINGS)?;
+        document["ceilings_source"] = CEILINGS_SOURCE.into();
+        output::json(&document);
+        return Ok(());
+    }
+    println!("{}", text(&measured));
+    if args.phases {
+        println!("\n{}", text::phases(&measured));
+    }
+    if args.promotions {
+        println!("\n{}", text::promotions(&measured));
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use eval::compare::Verdict;
 use eval::interval::{CEILINGS, CEILINGS_SOURCE, Interval};
 use eval::measure::Measured;
-use eval::values::{Method, Unit};
+use eval::phase::PhaseValues;
+use eval::values::{Method, PieceValue, Unit};
 
 use crate::output;
 
@@ -29,6 +30,7 @@ pub(crate) fn text(measured: &Measured) -> String {
                 format!("{} – {}", own(piece.low), own(piece.high)),
                 number(piece.reference),
                 piece.games_unbalanced.to_string(),
+                format!("{:.0} %", 100.0 * piece.information_share),
             ]
         })
         .collect();
@@ -58,8 +60,9 @@ pub(crate) fn text(measured: &Measured) -> String {
     if rows.is_empty() {
         text += "no piece is identified: too few games, or pieces that always leave together\n";
     } else {
-        text += &output::table(&["", "piece", "value", "95 % interval", "reference", "games with a difference"], &rows);
-        text += "\n";
+        let headings = ["", "piece", "value", "95 % interval", "reference", "games with a difference", "told apart"];
+        text += &output::table(&headings, &rows);
+        text += "\ntold apart: share of the information on a piece that its company with others leaves\n";
     }
     let missing: Vec<_> =
         values.pieces.iter().filter(|piece| !piece.identified).map(|piece| piece.id.as_str()).collect();
@@ -163,4 +166,70 @@ fn opinions(measured: &Measured) -> String {
         );
     }
     text
+}
+
+/// Values in each phase of the game beside those of the whole.
+pub(super) fn phases(measured: &Measured) -> String {
+    let values = &measured.values;
+    let cell = |piece: &PieceValue| match (piece.value, piece.low, piece.high) {
+        (Some(value), Some(low), Some(high)) => format!("{value:.1} ({low:.1} – {high:.1})"),
+        _ => "–".to_string(),
+    };
+    let row = |(i, piece): (usize, &PieceValue)| {
+        let name = &measured.names[i];
+        let parts: Vec<String> = values.phases.iter().map(|phase| cell(&phase.pieces[i])).collect();
+        (piece.identified || values.phases.iter().any(|phase| phase.pieces[i].identified)).then(|| {
+            let plus = if name.promoted { "+" } else { "" };
+            let mut row = vec![format!("{plus}{}", name.symbol), piece.id.clone(), cell(piece)];
+            row.extend(parts);
+            row
+        })
+    };
+    let rows: Vec<_> = values.pieces.iter().enumerate().filter_map(row).collect();
+    let headings: Vec<&str> =
+        ["", "piece", "whole game"].into_iter().chain(values.phases.iter().map(|phase| phase.phase.as_str())).collect();
+    let line = |phase: &PhaseValues| {
+        let scale = phase.scale.map_or("fewer than three pieces identified".to_string(), |scale| {
+            format!("{:.3} ({:.3} to {:.3}) logits per unit", scale.value, scale.low, scale.high)
+        });
+        format!("{}: {} rows of {} games, {scale}", phase.phase.as_str(), phase.rows, phase.games)
+    };
+    let lines: Vec<String> = values.phases.iter().map(line).collect();
+    format!(
+        "by phase (pieces left: above two thirds, above one third, fewer); in each phase one factor makes the pieces worth \
+         the same on average as in the whole game\n{}\n{}",
+        output::table(&headings, &rows),
+        lines.join("\n")
+    )
+}
+
+/// How often and when pieces promote, with their values before and after.
+pub(super) fn promotions(measured: &Measured) -> String {
+    let worth = |interval: Option<Interval>| {
+        interval.map_or("–".to_string(), |i| format!("{:.1} ({:.1} – {:.1})", i.value, i.low, i.high))
+    };
+    let symbol = |id: &str| {
+        let position = measured.values.pieces.iter().position(|piece| piece.id == id);
+        position.map_or(String::new(), |i| measured.names[i].symbol.clone())
+    };
+    let rows: Vec<_> = measured
+        .promotions
+        .iter()
+        .map(|p| {
+            let percent = |share: f64| format!("{:.1}", 100.0 * share);
+            vec![
+                symbol(&p.id),
+                p.id.clone(),
+                p.promotions.to_string(),
+                p.share.map_or(String::new(), |s| {
+                    format!("{} % ({} – {})", percent(s.value), percent(s.low), percent(s.high))
+                }),
+                p.plies.map_or(String::new(), |[low, middle, high]| format!("{middle} ({low} – {high})")),
+                worth(p.before),
+                worth(p.after),
+            ]
+        })
+        .collect();
+    let headings = ["", "piece", "promotions", "of all pieces", "ply, median (quartiles)", "worth before", "after"];
+    format!("promotions in all games\n{}", output::table(&headings, &rows))
 }
