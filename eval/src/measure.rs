@@ -214,15 +214,19 @@ fn finish(
     config: &ValuesConfig,
     seed: u64,
 ) -> Result<Measured, MeasureError> {
-    let by_kind =
-        reference.map(|table| table.by_kind(layout.moves_as.iter().map(|(id, as_)| (id.as_str(), as_.as_str()))));
+    let chance = |id: &str| promotions.share(variant.kind_by_id(id)?.index());
+    let kinds = || layout.moves_as.iter().map(|(id, moves_as)| (id.as_str(), moves_as.as_str()));
+    let by_kind = reference.map(|table| table.by_kind(kinds(), chance));
     let values = material.measure(config, by_kind.as_ref(), seed)?;
     let other_moves = reference.and_then(|table| table.ruleset.as_deref()).filter(|&moves| moves != variant.ruleset());
     Ok(Measured {
         variant: variant.name().to_string(),
         ruleset: variant.ruleset().to_string(),
         judge: judge.map(str::to_owned),
-        reference_title: reference.map(|table| table.title.clone()),
+        reference_title: reference.map(|table| {
+            let chosen = if table.depends_on_promotion() { ", by the measured chance of promoting" } else { "" };
+            format!("{}{chosen}", table.title)
+        }),
         warning: other_moves.map(|moves| {
             format!(
                 "the reference assumes the moves of ruleset {moves}, the games were played with {}",

@@ -87,6 +87,11 @@ impl Promotions {
         }
     }
 
+    /// Share of the pieces of a kind that promote; `None` without pieces.
+    pub(crate) fn share(&self, kind: usize) -> Option<f64> {
+        Some(self.kinds[kind].share()?.value)
+    }
+
     /// The kinds that can promote, beside their values.
     pub(crate) fn finish(&self, variant: &Variant, values: &[PieceValue]) -> Vec<Promotion> {
         let value = |id: &str| {

@@ -64,6 +64,20 @@ pub struct ReferenceRow {
     pub promoted_id: Option<String>,
     /// Value after promotion, where the table gives it in this row.
     pub promoted_value: Option<f64>,
+    /// Pairs of a chance of promoting and the value with it, where the table says how the value before promotion depends on
+    /// that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_promotion: Vec<[f64; 2]>,
+}
+
+impl ReferenceRow {
+    /// The value with this chance of promoting: that of the nearest chance given, or the one for all.
+    fn value_at(&self, chance: Option<f64>) -> Option<f64> {
+        let Some(chance) = chance else { return self.value };
+        let distance = |pair: &&[f64; 2]| (pair[0] - chance).abs();
+        let nearest = self.by_promotion.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map(|pair| pair[1]).or(self.value)
+    }
 }
 
 /// A table that cannot be read.
@@ -167,15 +181,26 @@ impl ReferenceTable {
 
 impl ReferenceTable {
     /// The same table with a row for each kind of a variant: its own value, or that of the piece it moves as. `kinds`
-    /// are pairs of these ids.
-    pub fn by_kind<'a>(&self, kinds: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+    /// are pairs of these ids. Where values depend on the chance of promoting, `chance` says what that of a kind is.
+    pub fn by_kind<'a>(
+        &self,
+        kinds: impl Iterator<Item = (&'a str, &'a str)>,
+        chance: impl Fn(&str) -> Option<f64>,
+    ) -> Self {
+        let own = |id: &str| self.rows.iter().find(|row| row.id == id)?.value_at(chance(id));
         let row = |(id, moves_as): (&str, &str)| ReferenceRow {
             id: id.to_owned(),
-            value: self.value(id).or_else(|| self.value(moves_as)),
+            value: own(id).or_else(|| self.value(id)).or_else(|| self.value(moves_as)),
             promoted_id: None,
             promoted_value: None,
+            by_promotion: Vec::new(),
         };
         ReferenceTable { rows: kinds.map(row).collect(), ..self.clone() }
+    }
+
+    /// Whether some value depends on the chance of promoting.
+    pub fn depends_on_promotion(&self) -> bool {
+        self.rows.iter().any(|row| !row.by_promotion.is_empty())
     }
 }
 
@@ -186,6 +211,8 @@ struct Columns {
     value: usize,
     promoted_id: Option<usize>,
     promoted_value: Option<usize>,
+    /// Chances of promoting, and the columns of the values with them.
+    by_promotion: Vec<(f64, usize)>,
 }
 
 impl Columns {
@@ -200,8 +227,20 @@ impl Columns {
             value: need(value)?,
             promoted_id: find("promoted_id").or_else(|| find("promotes_to")),
             promoted_value: find("promoted_value"),
+            // A column that is asked for by its name is meant for all chances.
+            by_promotion: if value == "value" {
+                header.iter().enumerate().filter_map(chance).collect()
+            } else {
+                Vec::new()
+            },
         })
     }
+}
+
+/// `p25` heads the values with a chance of promoting of 25 %.
+fn chance((column, heading): (usize, &String)) -> Option<(f64, usize)> {
+    let percent: u8 = heading.strip_prefix('p')?.parse().ok()?;
+    (percent <= 100).then(|| (f64::from(percent) / 100.0, column))
 }
 
 fn parse(text: &str, path: &str, value_column: &str) -> Result<ReferenceTable, ReferenceError> {
@@ -306,8 +345,13 @@ fn read_row(fields: &[String], columns: &Columns, value_column: &str) -> Result<
         }
     };
     let promoted = columns.promoted_value;
+    let mut by_promotion = Vec::new();
+    for &(chance, column) in &columns.by_promotion {
+        by_promotion.extend(number(column, "a value by the chance of promoting")?.map(|value| [chance, value]));
+    }
     Ok(ReferenceRow {
         id,
+        by_promotion,
         value: number(columns.value, value_column)?,
         promoted_id: columns.promoted_id.map(|i| fields[i].clone()).filter(|id| !id.is_empty()),
         promoted_value: promoted.map_or(Ok(None), |i| number(i, "promoted_value"))?,

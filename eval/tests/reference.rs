@@ -114,3 +114,26 @@ fn promotion_probabilities() {
     let of = |id| ReferenceTable::builtin(id).unwrap().value("dragon_horse");
     assert_eq!((of("chu_gcsa_exchange_p0"), of("chu_gcsa_exchange_p100")), (Some(3.5), Some(4.5)));
 }
+
+/// The column nearest to the measured chance counts, read off the table: the horse at 30 % like at 25 %, at 95 % like at 100 %.
+/// What a rook becomes cannot promote again and is worth a dragon king that does not.
+#[test]
+fn values_by_the_measured_chance_of_promoting() {
+    let check = |chance: Option<f64>, expected: [Option<f64>; 3]| {
+        let table = ReferenceTable::builtin("chu_gcsa_exchange").unwrap();
+        let kinds = [("dragon_horse", "dragon_horse"), ("promoted_rook", "dragon_king"), ("lion", "lion")];
+        let of_horse = |id: &str| chance.filter(|_| id == "dragon_horse");
+        let by_kind = table.by_kind(kinds.into_iter(), of_horse);
+        assert_eq!(kinds.map(|(id, _)| by_kind.value(id)), expected, "{chance:?}");
+    };
+    check(None, [Some(3.5), Some(4.0), Some(10.0)]);
+    check(Some(0.0), [Some(3.5), Some(4.0), Some(10.0)]);
+    check(Some(0.3), [Some(4.0), Some(4.0), Some(10.0)]);
+    check(Some(0.95), [Some(4.5), Some(4.0), Some(10.0)]);
+    assert!(!ReferenceTable::builtin("chu_gcsa_exchange_p25").unwrap().depends_on_promotion());
+    let own = "id,value,p0,p50,p900\na,1,1,2,x\n";
+    let table = ReferenceTable::from_csv(own, Path::new("own.csv")).unwrap();
+    assert_eq!(table.by_kind([("a", "a")].into_iter(), |_| Some(0.9)).value("a"), Some(2.0));
+    let bad = ReferenceTable::from_csv("id,value,p50\na,1,x\n", Path::new("own.csv")).unwrap_err();
+    assert!(bad.to_string().contains("own.csv:2") && bad.to_string().contains('x'), "{bad}");
+}
