@@ -2,16 +2,12 @@
 
 use super::ValuesReport;
 use super::markup::Markup;
-use super::numbers::{count, counted, percent, range, significant};
+use super::numbers::{count, counted, percent};
 use super::page::note;
 use super::tables::{Cell, table};
 use crate::interval::Interval;
 use crate::phase::PhaseValues;
 use crate::values::PieceValue;
-
-fn with_interval(interval: Option<Interval>) -> Cell {
-    Cell::maybe(interval.map(|i| format!("{} ({})", significant(i.value), range(i.low, i.high))))
-}
 
 fn interval(piece: &PieceValue) -> Option<Interval> {
     Some(Interval { value: piece.value?, low: piece.low?, high: piece.high? })
@@ -31,9 +27,9 @@ pub(super) fn phases(m: &mut Markup, values: &ValuesReport) {
             let mut cells = vec![
                 Cell::Kanji(row.kanji.clone(), row.promoted()),
                 Cell::Piece(row.name.clone(), row.from.clone()),
-                with_interval(interval(&row.value)),
+                Cell::interval(interval(&row.value)),
             ];
-            cells.extend(values.phases.iter().map(|phase| with_interval(part(phase, &row.value.id))));
+            cells.extend(values.phases.iter().map(|phase| Cell::interval(part(phase, &row.value.id))));
             cells
         })
         .collect();
@@ -73,15 +69,18 @@ pub(super) fn promotions(m: &mut Markup, values: &ValuesReport) {
         .iter()
         .map(|p| {
             let piece = values.pieces().find(|row| row.value.id == p.id);
-            let share = |s: Interval| format!("{} ({} to {})", percent(s.value), percent(s.low), percent(s.high));
+            let share =
+                |s: Interval| Cell::Measured(percent(s.value), format!("({} to {})", percent(s.low), percent(s.high)));
+            let plies =
+                |[low, middle, high]: [u16; 3]| Cell::Measured(middle.to_string(), format!("({low} to {high})"));
             vec![
                 Cell::Kanji(piece.map_or(String::new(), |row| row.kanji.clone()), false),
                 Cell::Piece(piece.map_or(p.id.clone(), |row| row.name.clone()), None),
                 Cell::number(count(p.promotions)),
-                Cell::maybe(p.share.map(share)),
-                Cell::maybe(p.plies.map(|[low, middle, high]| format!("{middle} ({low} to {high})"))),
-                with_interval(p.before),
-                with_interval(p.after),
+                p.share.map_or(Cell::maybe(None), share),
+                p.plies.map_or(Cell::maybe(None), plies),
+                Cell::interval(p.before),
+                Cell::interval(p.after),
             ]
         })
         .collect();

@@ -16,6 +16,8 @@ pub(super) enum Cell {
     Sentence(String),
     /// A number, at the right.
     Number(String),
+    /// A number with its interval; under it where the page is narrow.
+    Measured(String, String),
     /// Name of a piece and, if it is promoted, of what it was.
     Piece(String, Option<String>),
     /// Japanese; of a promoted piece if true.
@@ -31,6 +33,14 @@ impl Cell {
         Cell::Words(text.into())
     }
 
+    /// A value with its interval, if there is one.
+    pub(super) fn interval(interval: Option<Interval>) -> Cell {
+        match interval {
+            Some(i) => Cell::Measured(significant(i.value), format!("({})", range(i.low, i.high))),
+            None => Cell::Number(String::new()),
+        }
+    }
+
     /// A number that there may not be.
     pub(super) fn maybe(text: Option<String>) -> Cell {
         Cell::Number(text.unwrap_or_default())
@@ -42,7 +52,8 @@ const TALL: usize = 40;
 
 /// A table that scrolls sideways where the page is narrow. Headings stand as their columns do.
 pub(super) fn table(m: &mut Markup, headings: &[&str], rows: &[Vec<Cell>]) {
-    let is_number = |column: usize| rows.first().is_some_and(|row| matches!(row[column], Cell::Number(_)));
+    let is_number =
+        |column: usize| rows.first().is_some_and(|row| matches!(row[column], Cell::Number(_) | Cell::Measured(..)));
     let class = if rows.len() > TALL { "scroll tall" } else { "scroll" };
     m.element("div", &[("class", &class)], |m| {
         m.element("table", &[], |m| {
@@ -63,6 +74,10 @@ pub(super) fn table(m: &mut Markup, headings: &[&str], rows: &[Vec<Cell>]) {
                                 Cell::Words(text) => m.leaf("td", &[], text),
                                 Cell::Sentence(text) => m.leaf("td", &[("class", &"sentence")], text),
                                 Cell::Number(text) => m.leaf("td", &[("class", &"number")], text),
+                                Cell::Measured(value, interval) => m.element("td", &[("class", &"number")], |m| {
+                                    m.text(value);
+                                    m.leaf("span", &[("class", &"from")], format!(" {interval}"));
+                                }),
                                 Cell::Piece(name, from) => m.element("td", &[], |m| {
                                     m.text(name);
                                     if let Some(from) = from {
