@@ -47,6 +47,11 @@ impl Cholesky {
         x
     }
 
+    /// The factor times a vector.
+    pub(crate) fn times(&self, x: &Array1<f64>) -> Array1<f64> {
+        self.0.dot(x)
+    }
+
     /// The inverse of the matrix, exactly symmetric.
     pub(crate) fn inverse(&self) -> Array2<f64> {
         let n = self.0.nrows();

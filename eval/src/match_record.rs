@@ -68,8 +68,11 @@ impl RecordedGame {
 pub struct RecordedPair {
     /// Its number in the match, from 0.
     pub pair: usize,
-    /// Where its games start, as SFEN.
+    /// Where its games start, as SFEN; with odds before anything was given.
     pub opening: String,
+    /// With odds: where each of its games starts, as SFEN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<[String; 2]>,
     /// The game in which the first player has Black, then the one in which it has White.
     pub games: [RecordedGame; 2],
 }

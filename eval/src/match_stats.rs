@@ -61,6 +61,13 @@ pub trait Results {
         Summary::new(self.counts())
     }
 
+    /// Standard error of the logit ln(s / (1 - s)) of the score by the delta method: that of the score over s (1 - s), with
+    /// two pseudo results where [`Summary::elo_low`] has them. `None` when nothing was played.
+    fn logit_error(&self) -> Option<f64> {
+        let moments = Moments::for_interval(self.counts());
+        (self.units() > 0).then(|| moments.standard_error() / (moments.mean * (1.0 - moments.mean)))
+    }
+
     /// Log-likelihood ratio of "the normalised Elo is `high`" against "it is `low`".
     ///
     /// Exact generalised likelihood ratio: the best multinomial under each hypothesis, by fixed point on the
@@ -141,22 +148,9 @@ pub struct Summary {
 impl Summary {
     fn new(counts: &[u64]) -> Self {
         let raw = Moments::of(counts.iter().map(|&n| n as f64));
-        let (low, high) = raw.interval();
-        let plain = (elo_of_score(low), elo_of_score(high));
-        let elo_error = match plain {
-            (Some(low), Some(high)) => Some((high - low) / 2.0),
-            _ => None,
-        };
-        let (elo_low, elo_high) =
-            if raw.units >= MIN_UNITS_FOR_PLAIN_INTERVAL as f64 && elo_error.is_some_and(|error| error > 0.0) {
-                plain
-            } else {
-                let last = counts.len() - 1;
-                let padded =
-                    counts.iter().enumerate().map(|(i, &n)| n as f64 + if i == 0 || i == last { 1.0 } else { 0.0 });
-                let (low, high) = Moments::of(padded).interval();
-                (elo_of_score(low), elo_of_score(high))
-            };
+        let elo_error = raw.elo_interval().map(|(low, high)| (high - low) / 2.0);
+        let (low, high) = Moments::for_interval(counts).interval();
+        let (elo_low, elo_high) = (elo_of_score(low), elo_of_score(high));
         let sigma_game = (((counts.len() - 1) / 2) as f64 * raw.variance).sqrt();
         let normalised = |x: f64| (raw.variance > 0.0).then(|| x / sigma_game * NELO_PER_SIGMA);
         let los = if raw.variance > 0.0 {
@@ -201,6 +195,23 @@ impl Moments {
         let mean = scored.clone().map(|(x, n)| n * x).sum::<f64>() / units;
         let variance = scored.map(|(x, n)| n * (x - mean).powi(2)).sum::<f64>() / units;
         Moments { units, mean, variance }
+    }
+
+    /// The moments that an interval comes from: with one unit lost and one won added where there are few, or where the
+    /// plain interval is unbounded or has no width.
+    fn for_interval(counts: &[u64]) -> Self {
+        let raw = Moments::of(counts.iter().map(|&n| n as f64));
+        let enough = raw.units >= MIN_UNITS_FOR_PLAIN_INTERVAL as f64;
+        if enough && raw.elo_interval().is_some_and(|(low, high)| high > low) {
+            return raw;
+        }
+        let last = counts.len() - 1;
+        Moments::of(counts.iter().enumerate().map(|(i, &n)| n as f64 + if i == 0 || i == last { 1.0 } else { 0.0 }))
+    }
+
+    fn elo_interval(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.interval();
+        elo_of_score(low).zip(elo_of_score(high))
     }
 
     fn standard_error(&self) -> f64 {

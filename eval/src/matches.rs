@@ -7,13 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use engine::{Color, Game, Variant};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use selfplay::{ExternalError, GameSetup, Openings, PlayOptions, PlayedGame, Player, derive_seed, play_games};
+use engine::{Color, Variant};
+use selfplay::{ExternalError, GameSetup, PlayOptions, PlayedGame, Player, derive_seed, play_games};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::handicap::{Handicap, HandicapError, PairStart, PairStarts};
 use crate::match_record::{MatchRecord, RecordError, RecordedGame, RecordedPair};
 use crate::match_stats::{Pentanomial, Results, Sprt, SprtError, Verdict};
 
@@ -195,6 +194,9 @@ pub enum MatchError {
     /// An external player failed.
     #[error(transparent)]
     External(#[from] ExternalError),
+    /// Nothing to start from.
+    #[error(transparent)]
+    Handicap(#[from] HandicapError),
     /// Its record cannot be read or written, or is of another match.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -226,15 +228,50 @@ pub fn play_match(
     conduct: &Conduct<'_>,
     progress: &(dyn Fn(MatchProgress) + Sync),
 ) -> Result<MatchResult, MatchError> {
+    play(variant, contestants, None, config, seed, conduct, progress)
+}
+
+/// Plays a match with odds of a player against itself, without a sequential test: in each pair the second player gives what
+/// the handicap says, from one opening with Black and with White. So the score is that of the side that gives nothing.
+///
+/// A record goes on with any number of games: a match of more games begins with the games of a shorter one.
+///
+/// # Errors
+/// If a record cannot be used, an external player fails, or no opening is found in which the piece can be given.
+pub fn play_odds(
+    variant: &Arc<Variant>,
+    player: (&str, &Player),
+    handicap: &Handicap,
+    config: &MatchConfig,
+    seed: u64,
+    conduct: &Conduct<'_>,
+    progress: &(dyn Fn(MatchProgress) + Sync),
+) -> Result<MatchResult, MatchError> {
+    let config = MatchConfig { sprt: None, ..*config };
+    let contestants = Contestants { first: player, second: player };
+    play(variant, &contestants, Some(handicap), &config, seed, conduct, progress)
+}
+
+fn play(
+    variant: &Arc<Variant>,
+    contestants: &Contestants<'_>,
+    handicap: Option<&Handicap>,
+    config: &MatchConfig,
+    seed: u64,
+    conduct: &Conduct<'_>,
+    progress: &(dyn Fn(MatchProgress) + Sync),
+) -> Result<MatchResult, MatchError> {
     let sprt = config.sprt()?;
     let pairs = config.games.div_ceil(2);
-    let (record, recorded) = match conduct.record {
+    let (record, mut recorded) = match conduct.record {
         None => (None, BTreeMap::new()),
         Some(path) => {
-            let (record, recorded) = MatchRecord::open(path, &settings(variant, contestants, config, seed))?;
+            let (record, recorded) = MatchRecord::open(path, &settings(variant, contestants, handicap, config, seed))?;
             (Some(record), recorded)
         }
     };
+    // Of a longer match with these odds; they stay in the record.
+    let beyond = recorded.split_off(&pairs);
     // Without a test all pairs are one batch; with one, a batch keeps all threads busy and little is played in vain.
     let batch = if sprt.is_some() { (conduct.threads * config.games_per_thread).max(1) } else { pairs };
     let options = PlayOptions {
@@ -243,28 +280,30 @@ pub fn play_match(
         max_plies: config.max_plies,
         cache_mb: config.cache_mb,
     };
-    let mut openings = FreshOpenings::new(variant, config.opening_plies, seed);
+    let mut starts = PairStarts::new(variant, config.opening_plies, handicap, seed);
     let mut ledger = Ledger::new(record, recorded, sprt);
     let mut drawn = 0;
     while drawn < pairs && !ledger.decided() && !conduct.stop.load(Ordering::Relaxed) {
         let numbers = drawn..(drawn + batch).min(pairs);
         drawn = numbers.end;
-        let setups: Vec<(usize, GameSetup)> = numbers
-            .flat_map(|pair| {
-                let start = openings.next();
-                Color::ALL.map(|first_player| {
-                    let seed = derive_seed(&[seed, pair as u64, first_player.index() as u64]);
-                    (pair, GameSetup { start: start.clone(), first_player, seed })
-                })
-            })
-            .filter(|(pair, _)| !ledger.has(*pair))
-            .collect();
-        let (numbers, setups): (Vec<usize>, Vec<GameSetup>) = setups.into_iter().unzip();
+        let (mut labels, mut setups) = (Vec::new(), Vec::new());
+        for pair in numbers {
+            let PairStart { opening, starts, games } = starts.draw()?;
+            if ledger.has(pair) {
+                continue;
+            }
+            labels.push((pair, opening, starts));
+            setups.extend(games.into_iter().zip(Color::ALL).map(|(start, first_player)| {
+                let seed = derive_seed(&[seed, pair as u64, first_player.index() as u64]);
+                GameSetup { start, first_player, seed }
+            }));
+        }
         let shared = Mutex::new(ledger);
         let finished = |index: usize, game: &PlayedGame| {
-            let game = RecordedGame::new(&setups[index], game);
+            let setup = &setups[index];
+            let game = RecordedGame::new(setup, game);
             let mut ledger = shared.lock().expect("no thread panics with the lock");
-            let go_on = ledger.add(numbers[index], &setups[index], game);
+            let go_on = ledger.add(&labels[index / 2], setup.first_player, game);
             let now = MatchProgress { games: ledger.games, wanted: 2 * pairs, score: ledger.score() };
             drop(ledger);
             progress(now);
@@ -278,14 +317,23 @@ pub fn play_match(
         }
     }
     let complete = ledger.next == pairs || ledger.decided();
-    if complete && let Some(record) = ledger.record.take() {
+    if complete
+        && beyond.is_empty()
+        && let Some(record) = ledger.record.take()
+    {
         record.complete(ledger.next)?;
     }
     Ok(ledger.tally.result(variant, contestants, sprt.as_ref(), config.sprt, complete))
 }
 
 /// Everything that decides the games and the result of a match, for its record.
-fn settings(variant: &Variant, contestants: &Contestants<'_>, config: &MatchConfig, seed: u64) -> Map<String, Value> {
+fn settings(
+    variant: &Variant,
+    contestants: &Contestants<'_>,
+    handicap: Option<&Handicap>,
+    config: &MatchConfig,
+    seed: u64,
+) -> Map<String, Value> {
     let search = |player: &Player| match player {
         Player::Net { evaluator, search } => json!({ "network": evaluator.id(), "search": search }),
         _ => Value::Null,
@@ -306,8 +354,17 @@ fn settings(variant: &Variant, contestants: &Contestants<'_>, config: &MatchConf
         ("alpha", json!(config.alpha)),
         ("beta", json!(config.beta)),
     ];
-    settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    let mut settings: Map<String, Value> = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    if let Some(handicap) = handicap {
+        settings.insert("odds".to_owned(), json!(handicap.name()));
+        // Without a test the number decides nothing about the games before the last.
+        settings.remove("games");
+    }
+    settings
 }
+
+/// Number of a pair, its opening, and with odds where each game starts.
+type PairLabel = (usize, String, Option<[String; 2]>);
 
 /// The finished games of a match on their way into its tally, which takes pairs in the order of their numbers.
 struct Ledger {
@@ -358,15 +415,16 @@ impl Ledger {
     }
 
     /// Takes a finished game; breaks when the match is decided or cannot be recorded.
-    fn add(&mut self, pair: usize, setup: &GameSetup, game: RecordedGame) -> ControlFlow<()> {
+    fn add(&mut self, label: &PairLabel, first_player: Color, game: RecordedGame) -> ControlFlow<()> {
+        let (pair, opening, starts) = label;
         self.games += 1;
-        let games = self.single.entry(pair).or_default();
-        games[setup.first_player.index()] = Some(game);
+        let games = self.single.entry(*pair).or_default();
+        games[first_player.index()] = Some(game);
         if let [Some(_), Some(_)] = games
-            && let Some([Some(one), Some(other)]) = self.single.remove(&pair)
+            && let Some([Some(one), Some(other)]) = self.single.remove(pair)
         {
-            let opening = setup.start.position().sfen();
-            let pair = RecordedPair { pair, opening, games: [one, other] };
+            let (opening, starts) = (opening.clone(), starts.clone());
+            let pair = RecordedPair { pair: *pair, opening, starts, games: [one, other] };
             if let Some(Err(error)) = self.record.as_mut().map(|record| record.add(&pair)) {
                 self.error.get_or_insert(error);
             }
@@ -390,33 +448,6 @@ impl Ledger {
     }
 }
 
-/// Start positions that have not been used before.
-struct FreshOpenings {
-    openings: Openings,
-    rng: Xoshiro256PlusPlus,
-    used: HashSet<u64>,
-}
-
-impl FreshOpenings {
-    fn new(variant: &Arc<Variant>, plies: u32, seed: u64) -> Self {
-        let openings = Openings::new(variant, plies).balanced();
-        FreshOpenings { openings, rng: Xoshiro256PlusPlus::seed_from_u64(seed), used: HashSet::new() }
-    }
-
-    fn next(&mut self) -> Game {
-        // With very few plies there may be no further opening; then one comes again.
-        const ATTEMPTS: usize = 100;
-        let mut opening = self.openings.draw_game(&mut self.rng);
-        for _ in 0..ATTEMPTS {
-            if self.used.insert(opening.position().hash()) {
-                break;
-            }
-            opening = self.openings.draw_game(&mut self.rng);
-        }
-        opening
-    }
-}
-
 #[derive(Default)]
 struct Tally {
     pentanomial: Pentanomial,
@@ -435,7 +466,7 @@ impl Tally {
     /// Counts a pair, unless it repeats another one: that says nothing new, and would make intervals too narrow.
     fn add(&mut self, pair: &RecordedPair) {
         let moves = pair.games.each_ref().map(|game| &game.moves);
-        if !self.pairs.insert(hash(&(&pair.opening, moves))) {
+        if !self.pairs.insert(hash(&(&pair.opening, &pair.starts, moves))) {
             self.repeated_pairs += 1;
             return;
         }
@@ -445,7 +476,8 @@ impl Tally {
             self.by_color[color.index()][half_points] += 1;
             points += half_points;
             *self.reasons.entry(game.reason.clone()).or_default() += 1;
-            self.games.insert(hash(&(&pair.opening, &game.moves)));
+            let start = pair.starts.as_ref().map_or(&pair.opening, |starts| &starts[color.index()]);
+            self.games.insert(hash(&(start, &game.moves)));
             self.plies += game.plies;
         }
         self.pentanomial.add(points);

@@ -218,7 +218,6 @@ fn finish(
     let kinds = || layout.moves_as.iter().map(|(id, moves_as)| (id.as_str(), moves_as.as_str()));
     let by_kind = reference.map(|table| table.by_kind(kinds(), chance));
     let values = material.measure(config, by_kind.as_ref(), seed)?;
-    let other_moves = reference.and_then(|table| table.ruleset.as_deref()).filter(|&moves| moves != variant.ruleset());
     Ok(Measured {
         variant: variant.name().to_string(),
         ruleset: variant.ruleset().to_string(),
@@ -227,12 +226,7 @@ fn finish(
             let chosen = if table.depends_on_promotion() { ", by the measured chance of promoting" } else { "" };
             format!("{}{chosen}", table.title)
         }),
-        warning: other_moves.map(|moves| {
-            format!(
-                "the reference assumes the moves of ruleset {moves}, the games were played with {}",
-                variant.ruleset()
-            )
-        }),
+        warning: reference.and_then(|table| table.other_moves(variant)),
         promotions: promotions.finish(variant, &values.pieces),
         values,
         names: layout.names,

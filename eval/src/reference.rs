@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use engine::Variant;
 use serde::Serialize;
 
 /// Embedded tables: id, the column that holds the values, the file.
@@ -180,6 +181,13 @@ impl ReferenceTable {
 }
 
 impl ReferenceTable {
+    /// A note if the table assumes the moves of another ruleset than games of the variant are played with.
+    pub(crate) fn other_moves(&self, variant: &Variant) -> Option<String> {
+        let (moves, played) = (self.ruleset.as_deref()?, variant.ruleset());
+        let note = format!("the reference assumes the moves of ruleset {moves}, the games were played with {played}");
+        (moves != played).then_some(note)
+    }
+
     /// The same table with a row for each kind of a variant: its own value, or that of the piece it moves as. `kinds`
     /// are pairs of these ids. Where values depend on the chance of promoting, `chance` says what that of a kind is.
     pub fn by_kind<'a>(

@@ -44,6 +44,26 @@ impl MaterialValues {
         taken + promotion
     }
 
+    /// Whether the side to move can win material at once: some capture takes more than it puts at risk. `moves` is memory.
+    pub fn wins_at_once(&self, game: &Game, moves: &mut Vec<Move>) -> bool {
+        let position = game.position();
+        game.legal_moves(moves);
+        let mut after = position.clone();
+        moves.iter().any(|&mv| {
+            let taken: f32 = position.captures(mv).map(|(_, piece)| self.of(piece)).sum();
+            if taken == 0.0 {
+                return false;
+            }
+            let undo = after.play_unchecked(mv);
+            let at_risk = match after.piece_at(mv.to()) {
+                Some(piece) if after.is_attacked(mv.to(), !piece.color) => self.of(piece),
+                _ => 0.0,
+            };
+            after.undo(&undo);
+            taken > at_risk
+        })
+    }
+
     /// A move that takes the last royal if there is one, else one of those with the largest gain, drawn evenly.
     ///
     /// # Panics

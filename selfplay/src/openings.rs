@@ -181,8 +181,7 @@ fn random_plies(start: &Position, plies: u32, moves: &mut Vec<Move>, rng: &mut i
     Some(game)
 }
 
-/// Whether the balance of material is that of the start, and the side to move cannot win some at once: no capture takes
-/// more than it puts at risk.
+/// Whether the balance of material is that of the start, and the side to move cannot win some at once.
 fn keeps_material(values: &MaterialValues, start: &Position, game: &Game, moves: &mut Vec<Move>) -> bool {
     let position = game.position();
     let balance = |position: &Position| -> f32 {
@@ -194,21 +193,7 @@ fn keeps_material(values: &MaterialValues, start: &Position, game: &Game, moves:
     if (balance(position) - sign * balance(start)).abs() > 1e-3 {
         return false;
     }
-    game.legal_moves(moves);
-    let mut after = position.clone();
-    !moves.iter().any(|&mv| {
-        let taken: f32 = position.captures(mv).map(|(_, piece)| values.of(piece)).sum();
-        if taken == 0.0 {
-            return false;
-        }
-        let undo = after.play_unchecked(mv);
-        let at_risk = match after.piece_at(mv.to()) {
-            Some(piece) if after.is_attacked(mv.to(), !piece.color) => values.of(piece),
-            _ => 0.0,
-        };
-        after.undo(&undo);
-        taken > at_risk
-    })
+    !values.wins_at_once(game, moves)
 }
 
 #[cfg(test)]
