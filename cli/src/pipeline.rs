@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use engine::Variant;
 use eval::judge::{Judge, Recorded};
-use eval::matches::{Conduct, Contestants, MatchConfig, MatchResult, play_match};
+use eval::matches::{Conduct, Contestants, MatchConfig, MatchError, MatchProgress, MatchResult, play_match};
 use eval::measure::{Measured, by_increment, by_outcome};
 use eval::reference::ReferenceTable;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
@@ -438,8 +438,17 @@ pub(crate) fn show_match(
     seed: u64,
     conduct: &Conduct<'_>,
 ) -> anyhow::Result<MatchResult> {
+    show_progress(what, config, |progress| play_match(variant, contestants, config, seed, conduct, progress))
+}
+
+/// Any match with its progress and its result on stderr.
+pub(crate) fn show_progress(
+    what: &str,
+    config: &MatchConfig,
+    play: impl FnOnce(&(dyn Fn(MatchProgress) + Sync)) -> Result<MatchResult, MatchError>,
+) -> anyhow::Result<MatchResult> {
     let bar = Bar::new(what, config.games as u64);
-    let result = play_match(variant, contestants, config, seed, conduct, &|progress| {
+    let result = play(&|progress| {
         bar.set(progress.games as u64, progress.wanted as u64, || {
             progress.score.map_or(String::new(), |score| format!("score {:.1} %", 100.0 * score))
         });

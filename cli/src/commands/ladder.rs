@@ -131,7 +131,7 @@ pub(crate) fn run(args: Ladder) -> anyhow::Result<()> {
 }
 
 /// The generations of the checkpoints in a folder.
-fn existing(networks: &Path) -> anyhow::Result<BTreeSet<u32>> {
+pub(crate) fn existing(networks: &Path) -> anyhow::Result<BTreeSet<u32>> {
     let entries = networks.read_dir().with_context(|| format!("cannot read {}", networks.display()))?;
     let mut found = BTreeSet::new();
     for entry in entries {

@@ -1,5 +1,6 @@
 //! `shishi values`
 
+mod odds;
 mod text;
 
 use std::path::PathBuf;
@@ -20,7 +21,9 @@ pub(crate) use text::text;
 #[derive(Args)]
 #[command(
     after_help = "Example: shishi values runs/quick-chu\n\nA value is printed only if the games determine it: standard error of its \
-logarithm below 0.30 and at least 200 games in which the sides had different numbers of the piece."
+logarithm below 0.30 and at least 200 games in which the sides had different numbers of the piece.\n\n\
+With --method odds the run's network plays itself with one side a piece short, such as --pieces lion,rook,lion:queen; finished \
+pairs are kept in RUN/values/odds, so the same command goes on, also to more --games, and the values in RUN/values/odds.json."
 )]
 pub(crate) struct Values {
     /// Run directories, folders of shards or shards
@@ -38,7 +41,7 @@ pub(crate) struct Values {
     /// File that defines the variant of the games
     #[arg(long, value_name = "FILE")]
     variant_file: Option<PathBuf>,
-    /// Seed of the resampling for intervals
+    /// Seed of the resampling for intervals, and of matches with odds
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Threads; all cores if not given
@@ -50,6 +53,8 @@ pub(crate) struct Values {
     /// Add how often and when pieces promote (JSON always has it)
     #[arg(long)]
     promotions: bool,
+    #[command(flatten)]
+    odds: odds::OddsArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -61,11 +66,28 @@ enum MethodArg {
     Outcome,
     /// Regression of what an exchange changes in a judge's expectation on the pieces lost in it
     Increment,
+    /// Matches of a player against itself in which one side gives a piece
+    Odds,
 }
 
 pub(crate) fn run(args: Values) -> anyhow::Result<()> {
     if args.network.is_some() && args.method != MethodArg::Increment {
         bail!("--network goes with --method increment");
+    }
+    if args.method == MethodArg::Odds {
+        let [run] = args.runs.as_slice() else { bail!("--method odds: expected one run directory") };
+        if args.phases || args.promotions {
+            bail!("--phases and --promotions are about recorded games; they do not go with --method odds");
+        }
+        if args.variant_file.is_some() {
+            bail!("--variant-file does not go with --method odds: run.toml names the variant");
+        }
+        let Values { table, seed, threads, json, .. } = &args;
+        let common = odds::Common { run, table: table.as_deref(), seed: *seed, threads: *threads, json: *json };
+        return odds::run(&args.odds, &common);
+    }
+    if let Some(name) = args.odds.given() {
+        bail!("{name} goes with --method odds");
     }
     session::use_threads(args.threads)?;
     let shards = find_shards(&args.runs)?;
@@ -79,7 +101,7 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
     };
     let config = eval::values::ValuesConfig::default();
     let judge: Option<Box<dyn Judge>> = match (args.method, &args.network) {
-        (MethodArg::Outcome, _) => None,
+        (MethodArg::Outcome | MethodArg::Odds, _) => None,
         (MethodArg::Increment, None) => Some(Box::new(Recorded)),
         (MethodArg::Increment, Some(folder)) => Some(Box::new(NetworkJudge::load(folder, &variant)?)),
     };

@@ -1,7 +1,7 @@
 //! Measured values as text.
 
 use eval::compare::Verdict;
-use eval::interval::{CEILINGS, CEILINGS_SOURCE, Interval};
+use eval::interval::{Agreement, CEILINGS, CEILINGS_SOURCE, Interval};
 use eval::measure::Measured;
 use eval::phase::PhaseValues;
 use eval::values::{Method, PieceValue, Unit};
@@ -109,7 +109,10 @@ fn disagreements(measured: &Measured) -> String {
 
 /// Agreement over all pieces, beside what published tables reach.
 fn agreement(measured: &Measured) -> String {
-    let agreement = &measured.values.agreement;
+    agreement_of(&measured.values.agreement, measured.values.games)
+}
+
+pub(super) fn agreement_of(agreement: &Agreement, games: u64) -> String {
     let lines = [
         ("Somers' D", "somers_d", agreement.somers_d),
         ("tau-b", "tau_b", agreement.tau_b),
@@ -137,7 +140,7 @@ fn agreement(measured: &Measured) -> String {
     format!(
         "\nagreement with the reference over {} pieces, from {} games\n{}\nexperts, self-play: {CEILINGS_SOURCE}\n",
         agreement.pieces,
-        measured.values.games,
+        games,
         output::table(&headings, &rows)
     )
 }
