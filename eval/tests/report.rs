@@ -3,12 +3,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::{Position, Variant};
+use eval::handicap::Handicap;
 use eval::judge::Recorded;
 use eval::ladder::{Entrant, Ladder, Pairing};
-use eval::measure::{by_increment, by_outcome};
+use eval::measure::{Measured, by_increment, by_outcome};
+use eval::odds::{OddsMatch, OddsSettings, OddsValues};
 use eval::reference::ReferenceTable;
 use eval::report::{self, ReportError};
 use eval::values::ValuesConfig;
@@ -118,9 +121,28 @@ pub fn whole_run() -> TempDir {
     let table = ReferenceTable::default_for("sho");
     let measured = by_outcome(&variant, &shards, table.as_ref(), &config, 1).unwrap();
     write_text(&run.join("values/outcome.json"), &serde_json::to_string(&measured).unwrap());
+    let odds = odds(&variant, std::slice::from_ref(&measured), table.as_ref());
+    write_text(&run.join("values/odds.json"), &serde_json::to_string(&odds).unwrap());
     let measured = by_increment(&variant, &shards, &Recorded, table.as_ref(), &config, 1).unwrap();
     write_text(&run.join("values/increment.json"), &serde_json::to_string(&measured).unwrap());
     folder
+}
+
+/// Odds of a rook, worth ln 9 by 100 pairs, and of a bishop, which won every game.
+fn odds(variant: &Arc<Variant>, others: &[Measured], table: Option<&ReferenceTable>) -> OddsValues {
+    let settings = OddsSettings {
+        player: "net:000002".to_owned(),
+        simulations: 8,
+        opening_plies: 4,
+        max_plies: 300,
+        games: 200,
+        seed: 7,
+    };
+    let matches = [("rook", [0, 0, 20, 0, 80]), ("bishop", [0, 0, 0, 0, 100])].map(|(name, pairs)| {
+        let result = serde_json::from_value(match_result("net:000002", "net:000002", pairs)).unwrap();
+        OddsMatch::new(variant, &Handicap::parse(variant, name).unwrap(), result)
+    });
+    OddsValues::of(variant, settings, matches.into(), table, others, &ValuesConfig::default())
 }
 
 fn html(run: &Path) -> String {
@@ -186,6 +208,13 @@ fn a_whole_run_is_reported() {
     contains("worth after");
     contains("0.94");
     contains("飛車");
+    contains("By odds matches");
+    // ln 9, and the ends of its interval: 0.9 ± 1.96 · 0.02.
+    contains("<td class=\"number\">2.20</td><td class=\"number\">1.82 to 2.74</td>");
+    contains("all 200 games won, at least 3.51 logits; `bishop:rook` would measure the difference");
+    contains(
+        "shishi values RUN --method odds --pieces rook,bishop --games 200 --simulations 8 --opening-plies 4 --max-plies 300 --seed 7",
+    );
     contains("dragon king<span class=\"from\"> from rook</span>");
     contains("generations = 2 # &lt;b&gt; &amp; &quot;quotes&quot;");
     assert!(!html.contains(&run.path().display().to_string()), "the report knows where it was made");
@@ -216,6 +245,8 @@ fn the_summary_has_the_numbers_of_the_report() {
     assert_eq!(number("/learning/selfplay/0/seconds"), 1.0);
     assert_eq!(number("/learning/training/1/validation/policy"), 2.875);
     assert_eq!(number("/games/games"), 96.0);
+    assert_eq!(number("/odds/matches/0/score"), 0.9);
+    assert_eq!(summary.pointer("/odds/pieces/1/value"), Some(&Value::Null));
     let ended: u64 = report.games.as_ref().unwrap().endings.iter().map(|ending| ending.games).sum();
     assert_eq!(ended, 2 * GAMES);
     // Both royal kinds share a feature.
@@ -315,6 +346,7 @@ fn damage_is_named() {
         assert!(!folder.path().join("report.html").exists());
     };
     check("values/outcome.json", "{\"variant\": ", "line 1");
+    check("values/odds.json", "{}", "missing field");
     check("matches/random-000003.json", "{}", "missing field");
     check("matches/gate-000003.json", "[1]", "invalid type");
     check("ladder/ladder.json", "{}", "missing field");

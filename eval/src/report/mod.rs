@@ -17,6 +17,7 @@ mod headline;
 mod learning;
 mod markup;
 mod numbers;
+mod odds;
 mod page;
 mod phases;
 mod pieces;
@@ -53,6 +54,7 @@ use crate::files::write_whole;
 use crate::ladder::Ladder;
 use crate::matches::MatchResult;
 use crate::measure::Measured;
+use crate::odds::OddsValues;
 
 /// All that a report says. A part is `None`, or its list empty, where the run has no file for it.
 #[derive(Clone, Debug, Serialize)]
@@ -75,6 +77,8 @@ pub struct RunReport {
     pub values: Option<ValuesReport>,
     /// Piece values by exchanges.
     pub increment: Option<ValuesReport>,
+    /// Piece values by matches with odds.
+    pub odds: Option<OddsValues>,
     /// Games of the last generation, to play through.
     pub shown: Vec<ShownGame>,
     /// The rules, if they are at hand.
@@ -118,6 +122,7 @@ pub fn load(run: &Path) -> Result<RunReport, ReportError> {
         games,
         values: measured.map(|measured| ValuesReport::new(measured, rules.as_deref())),
         increment: increment.map(|measured| ValuesReport::new(measured, rules.as_deref())),
+        odds: read_json(&run.join("values").join("odds.json"))?,
         shown,
         rules,
     };

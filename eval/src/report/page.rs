@@ -2,7 +2,7 @@
 
 use super::markup::Markup;
 use super::numbers::{counted, player};
-use super::{RunReport, board, phases, sections, side_by_side};
+use super::{RunReport, board, odds, phases, sections, side_by_side};
 
 /// The report as one HTML file that needs nothing else.
 pub(super) fn html(report: &RunReport) -> String {
@@ -54,6 +54,9 @@ fn body(m: &mut Markup, report: &RunReport) {
     or_missing(m, report.values.as_ref(), "Not measured yet: the run has no values/outcome.json.", sections::values);
     if let Some(increment) = &report.increment {
         side_by_side::methods(m, report.values.as_ref(), increment);
+    }
+    if let Some(odds) = &report.odds {
+        odds::odds(m, odds);
     }
     // The more precise way says more about phases.
     if let Some(values) = report.increment.as_ref().or(report.values.as_ref()) {
