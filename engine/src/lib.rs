@@ -35,6 +35,7 @@ mod rules;
 mod sampling;
 mod sfen;
 mod spec;
+mod symmetry;
 mod trading;
 mod usi;
 mod variant;

@@ -1,5 +1,7 @@
 //! Coefficients of a regression on piece counts, with resamples, and the scale that makes values of them.
 
+use ndarray::Array2;
+
 use crate::compare::{Compared, Comparison, compare};
 use crate::design::Design;
 use crate::interval::{Agreement, Interval, percentile_interval};
@@ -37,7 +39,7 @@ impl Estimates {
             se_log: errors[j],
             games: games[j],
             information_share: shares[j],
-            identified: games[j] >= config.min_games && errors[j].is_some_and(|se| se < config.max_log_error),
+            identified: config.identifies(games[j], errors[j]),
         };
         Ok(Estimates {
             pieces: (0..constant).map(piece).collect(),
@@ -47,15 +49,19 @@ impl Estimates {
     }
 }
 
+/// Covariance of the coefficients; `None` if there are not two games. The prior counts as one more observation: without
+/// its term, a direction that the data say nothing about would look certain.
+pub(crate) fn covariance(fit: &Fit, ridge: f64) -> Option<Array2<f64>> {
+    Some(fit.covariance()? + fit.bread.dot(&fit.bread) * ridge)
+}
+
 /// Standard error of the log of each coefficient; `None` where the coefficient is not positive or there are not two
-/// games. The prior counts as one more observation: without its term, a direction that the data say nothing about
-/// would look certain.
-fn log_errors(fit: &Fit, ridge: f64) -> Vec<Option<f64>> {
-    let Some(sandwich) = fit.covariance() else {
+/// games.
+pub(crate) fn log_errors(fit: &Fit, ridge: f64) -> Vec<Option<f64>> {
+    let Some(covariance) = covariance(fit, ridge) else {
         return vec![None; fit.coefficients.len()];
     };
-    let prior = fit.bread.dot(&fit.bread) * ridge;
-    let of = |(j, &b): (usize, &f64)| (b > 0.0).then(|| (sandwich[[j, j]] + prior[[j, j]]).sqrt() / b);
+    let of = |(j, &b): (usize, &f64)| (b > 0.0).then(|| covariance[[j, j]].sqrt() / b);
     fit.coefficients.iter().enumerate().map(of).collect()
 }
 
@@ -141,9 +147,16 @@ impl Scales {
         })
     }
 
-    /// Values are logits.
-    pub(crate) fn logits(replicates: usize) -> Self {
-        Scales { unit: Unit::Logit, estimate: 1.0, replicates: vec![1.0; replicates] }
+    /// By the references of identified pieces; with too few of them values are logits.
+    pub(crate) fn by_references(pieces: &[Estimate], references: &[Option<f64>], replicates: usize) -> Self {
+        let yardsticks: Vec<Yardstick<'_>> = pieces
+            .iter()
+            .zip(references)
+            .filter(|(piece, _)| piece.identified)
+            .filter_map(|(piece, &reference)| Some(Yardstick { piece, value: reference?, replicates: None }))
+            .collect();
+        let logits = || Scales { unit: Unit::Logit, estimate: 1.0, replicates: vec![1.0; replicates] };
+        Scales::of(&yardsticks, replicates).unwrap_or_else(logits)
     }
 
     /// The scale with its interval.

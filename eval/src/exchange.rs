@@ -76,7 +76,7 @@ mod tests {
     fn rest(ply: u16, logit: f32, diff: &[(u16, i16)]) -> Rest<'_> {
         let black_to_move = ply.is_multiple_of(2);
         let phase = Phase::Opening;
-        Rest { game: 7, ply, black_to_move, phase, score: Some(1.0), logit: Some(logit), diff }
+        Rest { game: 7, ply, black_to_move, phase, score: Some(1.0), logit: Some(logit), diff, board: &[] }
     }
 
     /// Worked by hand from the definition.

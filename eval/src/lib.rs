@@ -28,4 +28,5 @@ pub mod reference;
 pub mod regression;
 pub mod report;
 mod rest;
+pub mod squares;
 pub mod values;

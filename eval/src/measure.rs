@@ -126,6 +126,17 @@ impl Layout {
         layout
     }
 
+    /// The reference by feature; where its values depend on the chance of promoting, the measured one counts.
+    pub(crate) fn reference(
+        &self,
+        variant: &Variant,
+        table: &ReferenceTable,
+        promotions: &Promotions,
+    ) -> ReferenceTable {
+        let kinds = self.moves_as.iter().map(|(id, moves_as)| (id.as_str(), moves_as.as_str()));
+        table.by_kind(kinds, |id| promotions.share(variant.kind_by_id(id)?.index()))
+    }
+
     fn material(&self, method: Method) -> Material {
         Material::new(method, self.features.clone(), &self.groups)
     }
@@ -214,9 +225,7 @@ fn finish(
     config: &ValuesConfig,
     seed: u64,
 ) -> Result<Measured, MeasureError> {
-    let chance = |id: &str| promotions.share(variant.kind_by_id(id)?.index());
-    let kinds = || layout.moves_as.iter().map(|(id, moves_as)| (id.as_str(), moves_as.as_str()));
-    let by_kind = reference.map(|table| table.by_kind(kinds(), chance));
+    let by_kind = reference.map(|table| layout.reference(variant, table, promotions));
     let values = material.measure(config, by_kind.as_ref(), seed)?;
     Ok(Measured {
         variant: variant.name().to_string(),

@@ -33,6 +33,8 @@ pub(crate) struct Rest<'a> {
     pub(crate) logit: Option<f32>,
     /// (kind, Black's minus White's), kinds ascending, zeros left out.
     pub(crate) diff: &'a [(u16, i16)],
+    /// [`Piece::code`] of what stands on each square, 0 for nothing.
+    pub(crate) board: &'a [u8],
 }
 
 struct Entry {
@@ -44,6 +46,8 @@ struct Entry {
 pub(crate) struct Rests {
     entries: Vec<Entry>,
     diffs: Vec<(u16, i16)>,
+    /// The boards one after the other.
+    boards: Vec<u8>,
     /// Of all positions.
     pub(crate) promotions: Promotions,
 }
@@ -52,24 +56,31 @@ pub(crate) struct Rests {
 type Counts = Vec<[i16; 2]>;
 
 impl Rests {
-    fn get(&self, entry: &Entry) -> Rest<'_> {
+    fn get(&self, index: usize) -> Rest<'_> {
+        let entry = &self.entries[index];
+        let squares = self.boards.len() / self.entries.len();
+        let board = &self.boards[index * squares..][..squares];
         let Row { game, ply, black_to_move, phase, score, logit, .. } = entry.row;
         let diff = &self.diffs[entry.diff.start as usize..entry.diff.end as usize];
-        Rest { game, ply, black_to_move, phase, score, logit, diff }
+        Rest { game, ply, black_to_move, phase, score, logit, diff, board }
     }
 
     /// The games of the shard, each with its positions at rest.
     pub(crate) fn games(&self) -> impl Iterator<Item = Vec<Rest<'_>>> {
-        self.entries
-            .chunk_by(|a, b| a.row.game == b.row.game)
-            .map(|game| game.iter().map(|entry| self.get(entry)).collect())
+        let mut first = 0;
+        self.entries.chunk_by(|a, b| a.row.game == b.row.game).map(move |game| {
+            let rests = (first..first + game.len()).map(|index| self.get(index)).collect();
+            first += game.len();
+            rests
+        })
     }
 
-    fn push(&mut self, row: Row, counts: &[[i16; 2]]) {
+    fn push(&mut self, row: Row, counts: &[[i16; 2]], board: &[u8]) {
         let start = self.diffs.len() as u32;
         let differences = counts.iter().enumerate().map(|(kind, [black, white])| (kind as u16, black - white));
         self.diffs.extend(differences.filter(|(_, n)| *n != 0));
         self.entries.push(Entry { row, diff: start..self.diffs.len() as u32 });
+        self.boards.extend_from_slice(board);
     }
 }
 
@@ -124,11 +135,13 @@ fn read_shard(variant: &Arc<Variant>, path: &Path, judge: Option<&dyn Judge>) ->
     let reader = open(variant, path)?;
     let kinds = variant.kinds().len();
     let at_start = Position::start(variant).codes().iter().filter(|&&code| code != 0).count();
-    let mut rests = Rests { entries: Vec::new(), diffs: Vec::new(), promotions: Promotions::new(variant) };
+    let promotions = Promotions::new(variant);
+    let mut rests = Rests { entries: Vec::new(), diffs: Vec::new(), boards: Vec::new(), promotions };
     let bases: Vec<(usize, usize)> =
         variant.kinds().iter().enumerate().filter_map(|(i, k)| Some((i, k.base?.index()))).collect();
     let (mut counts, mut waiting_counts): (Counts, Counts) = (vec![[0; 2]; kinds], vec![[0; 2]; kinds]);
     let mut waiting: Option<Row> = None;
+    let mut waiting_board = Vec::new();
     let mut wdl = Vec::new();
     for group in 0..reader.groups() {
         let columns = reader.read_position_columns(group)?;
@@ -147,7 +160,7 @@ fn read_shard(variant: &Arc<Variant>, path: &Path, judge: Option<&dyn Judge>) ->
             if let Some(before) = waiting.filter(|before| before.game == row.game) {
                 row.after_capture = row.pieces < before.pieces;
                 if !before.after_capture && !row.after_capture {
-                    rests.push(before, &waiting_counts);
+                    rests.push(before, &waiting_counts, &waiting_board);
                 }
                 // Only a promotion gives the mover another promoted piece.
                 let mover = usize::from(!before.black_to_move);
@@ -159,6 +172,8 @@ fn read_shard(variant: &Arc<Variant>, path: &Path, judge: Option<&dyn Judge>) ->
             }
             waiting = Some(row);
             std::mem::swap(&mut counts, &mut waiting_counts);
+            waiting_board.clear();
+            waiting_board.extend_from_slice(columns.board(i));
         }
     }
     rests.promotions.end();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::Comparison;
 use crate::design::{DesignBuilder, RowError};
-use crate::estimate::{Estimates, Scales, Yardstick, agreement, comparisons};
+use crate::estimate::{Estimates, Scales, agreement, comparisons};
 use crate::interval::{Agreement, Interval, percentile_interval};
 use crate::phase::{Phase, PhaseValues};
 use crate::reference::ReferenceTable;
@@ -74,6 +74,13 @@ pub struct Feature {
     /// Whether it may be compared with a reference table. Not for royals (a count of royals is a feature like any
     /// other, but its value is not that of a move) nor for pieces that promote to one.
     pub compared: bool,
+}
+
+impl Feature {
+    /// What the table says of it, if it may be compared.
+    pub(crate) fn reference(&self, table: Option<&ReferenceTable>) -> Option<f64> {
+        table.filter(|_| self.compared)?.value(&self.id)
+    }
 }
 
 /// One position.
@@ -214,15 +221,8 @@ impl Material {
         let fit = regression::fit_with_slopes(&mut design, model, config.ridge())?;
         let estimates = Estimates::of(&design, &fit, model, config, seed)?;
         let pieces = &estimates.pieces;
-        let of_feature = |feature: &Feature| reference.filter(|_| feature.compared)?.value(&feature.id);
-        let references: Vec<Option<f64>> = self.features.iter().map(of_feature).collect();
-        let yardsticks: Vec<Yardstick<'_>> = pieces
-            .iter()
-            .zip(&references)
-            .filter(|(piece, _)| piece.identified)
-            .filter_map(|(piece, &reference)| Some(Yardstick { piece, value: reference?, replicates: None }))
-            .collect();
-        let scales = Scales::of(&yardsticks, config.replicates).unwrap_or_else(|| Scales::logits(config.replicates));
+        let references: Vec<Option<f64>> = self.features.iter().map(|feature| feature.reference(reference)).collect();
+        let scales = Scales::by_references(pieces, &references, config.replicates);
         let comparisons = comparisons(pieces, &references, &scales, reference.map_or(0.0, |table| table.rounding));
         let names = || self.features.iter().map(|feature| feature.id.as_str());
         let mut phases = Vec::new();
@@ -271,6 +271,11 @@ impl Material {
 }
 
 impl ValuesConfig {
+    /// Whether a value may be published: enough games with a difference, and a small error of its log.
+    pub(crate) fn identifies(&self, games: u64, se_log: Option<f64>) -> bool {
+        games >= self.min_games && se_log.is_some_and(|se| se < self.max_log_error)
+    }
+
     /// The prior as the ridge of a regression.
     pub(crate) fn ridge(&self) -> f64 {
         self.prior_sd.powi(-2)
