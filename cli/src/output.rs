@@ -30,3 +30,15 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     lines.extend(rows.iter().map(|row| line(row.iter().map(String::as_str).collect())));
     lines.join("\n")
 }
+
+/// Rows whose cells end below one another.
+pub(crate) fn right_aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..columns).map(|i| rows.iter().map(|row| width(&row[i])).max().unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths);
+        let padded: Vec<_> = cells.map(|(cell, &columns)| " ".repeat(columns - width(cell)) + cell).collect();
+        padded.join("  ").trim_end().to_string()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -16,7 +16,8 @@ use eval::judge::{Judge, Recorded};
 use eval::matches::{Conduct, Contestants, MatchConfig, MatchError, MatchProgress, MatchResult, play_match};
 use eval::measure::{Measured, by_increment, by_outcome};
 use eval::reference::ReferenceTable;
-use selfplay::data::{PositionRow, ShardReader, find_shards};
+use eval::squares::{Kinds, Squares, measure_squares, newest};
+use selfplay::data::{PositionRow, ShardPair, ShardReader, find_shards};
 use selfplay::{Evaluator, Generation, MaterialValues, Method, Player, Progress, Uniform, derive_seed, generate};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -39,6 +40,9 @@ const VALUES: u64 = 5;
 
 /// The time between two checkpoints from inside a session of learning.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
+
+/// Values by square at the end of a run are measured from about so many of the newest positions.
+const POSITIONS_BY_SQUARE: u64 = 300_000;
 
 /// The time between two lines of `metrics.jsonl` about one generation's games.
 const LOG_EVERY: Duration = Duration::from_secs(60);
@@ -393,13 +397,50 @@ impl Run {
             write_json(&path, &measure_values(&self.variant, &folders, judge, table, &self.config.values, seed)?)
         };
         measure("outcome", &|| Ok(None))?;
-        measure("increment", &|| {
-            Ok(Some(match best {
+        let best_judge = || -> anyhow::Result<Box<dyn Judge>> {
+            Ok(match best {
                 0 => Box::new(Recorded),
                 best => Box::new(NetworkJudge::load(&self.network_folder(best), &self.variant)?),
-            }))
-        })
+            })
+        };
+        measure("increment", &|| best_judge().map(Some))?;
+        let path = self.folder.join("values").join("squares.json");
+        if path.exists() {
+            return Ok(());
+        }
+        let shards = find_shards(&folders)?;
+        let squares = measure_by_square(
+            &self.variant,
+            newest(&shards, POSITIONS_BY_SQUARE)?,
+            &Kinds::all(&self.variant),
+            Some(best_judge()?.as_ref()),
+            reference.as_ref(),
+            &self.config.values,
+            self.seed(VALUES, 0),
+        )?;
+        write_json(&path, &squares)
     }
+}
+
+/// Values by square, with a line on stderr: by outcomes, or as the judge sees positions if there is one.
+pub(crate) fn measure_by_square(
+    variant: &Arc<Variant>,
+    shards: &[ShardPair],
+    kinds: &Kinds,
+    judge: Option<&dyn Judge>,
+    reference: Option<&ReferenceTable>,
+    config: &eval::values::ValuesConfig,
+    seed: u64,
+) -> anyhow::Result<Squares> {
+    let started = Instant::now();
+    let squares = measure_squares(variant, shards, kinds, judge, reference, config, seed)?;
+    eprintln!(
+        "values by square: {} positions of {} games, {:.1} s",
+        squares.rows,
+        squares.games,
+        started.elapsed().as_secs_f64()
+    );
+    Ok(squares)
 }
 
 /// Values from shards, with a line on stderr: by outcomes, or by exchanges if there is a judge.

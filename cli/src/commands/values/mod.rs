@@ -1,6 +1,7 @@
 //! `shishi values`
 
 mod odds;
+mod squares;
 mod text;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, ValueEnum};
 use eval::interval::{CEILINGS, CEILINGS_SOURCE};
 use eval::judge::{Judge, Recorded};
 use eval::reference::ReferenceTable;
+use eval::squares::Kinds;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
 
 use crate::args::VariantArgs;
@@ -23,7 +25,8 @@ pub(crate) use text::text;
     after_help = "Example: shishi values runs/quick-chu\n\nA value is printed only if the games determine it: standard error of its \
 logarithm below 0.30 and at least 200 games in which the sides had different numbers of the piece.\n\n\
 With --method odds the run's network plays itself with one side a piece short, such as --pieces lion,rook,lion:queen; finished \
-pairs are kept in RUN/values/odds, so the same command goes on, also to more --games, and the values in RUN/values/odds.json."
+pairs are kept in RUN/values/odds, so the same command goes on, also to more --games, and the values in RUN/values/odds.json.\n\n\
+--squares prints boards: what each square adds to a piece's mean value, by outcomes or as a judge sees it (docs/values.md)."
 )]
 pub(crate) struct Values {
     /// Run directories, folders of shards or shards
@@ -35,6 +38,9 @@ pub(crate) struct Values {
     /// How values are estimated
     #[arg(long, default_value = "outcome")]
     method: MethodArg,
+    /// Values by square instead: of these pieces, separated by commas, or of `all`
+    #[arg(long, value_name = "PIECES", value_delimiter = ',')]
+    squares: Vec<String>,
     /// For --method increment: the network that judges positions; if not given, what the searches said counts
     #[arg(long, value_name = "CHECKPOINT")]
     network: Option<PathBuf>,
@@ -76,8 +82,8 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
     }
     if args.method == MethodArg::Odds {
         let [run] = args.runs.as_slice() else { bail!("--method odds: expected one run directory") };
-        if args.phases || args.promotions {
-            bail!("--phases and --promotions are about recorded games; they do not go with --method odds");
+        if args.phases || args.promotions || !args.squares.is_empty() {
+            bail!("--phases, --promotions and --squares are about recorded games; they do not go with --method odds");
         }
         if args.variant_file.is_some() {
             bail!("--variant-file does not go with --method odds: run.toml names the variant");
@@ -85,6 +91,9 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
         let Values { table, seed, threads, json, .. } = &args;
         let common = odds::Common { run, table: table.as_deref(), seed: *seed, threads: *threads, json: *json };
         return odds::run(&args.odds, &common);
+    }
+    if !args.squares.is_empty() && (args.phases || args.promotions) {
+        bail!("--squares prints boards alone; ask for --phases and --promotions without it");
     }
     if let Some(name) = args.odds.given() {
         bail!("{name} goes with --method odds");
@@ -106,6 +115,19 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
         (MethodArg::Increment, Some(folder)) => Some(Box::new(NetworkJudge::load(folder, &variant)?)),
     };
     let (judge, table) = (judge.as_deref(), table.as_ref());
+    if !args.squares.is_empty() {
+        let kinds = match args.squares.as_slice() {
+            [all] if all == "all" => Kinds::all(&variant),
+            ids => Kinds::named(&variant, ids)?,
+        };
+        let measured = pipeline::measure_by_square(&variant, &shards, &kinds, judge, table, &config, args.seed)?;
+        if args.json {
+            output::json(&serde_json::to_value(&measured)?);
+        } else {
+            println!("{}", squares::text(&measured));
+        }
+        return Ok(());
+    }
     let measured = pipeline::measure_values(&variant, &args.runs, judge, table, &config, args.seed)?;
     if args.json {
         let mut document = serde_json::to_value(&measured)?;
