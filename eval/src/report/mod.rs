@@ -25,6 +25,7 @@ mod plots;
 mod replay;
 mod sections;
 mod side_by_side;
+mod square_tables;
 mod strength;
 mod svg;
 mod tables;
@@ -55,6 +56,7 @@ use crate::ladder::Ladder;
 use crate::matches::MatchResult;
 use crate::measure::Measured;
 use crate::odds::OddsValues;
+use crate::squares::Squares;
 
 /// All that a report says. A part is `None`, or its list empty, where the run has no file for it.
 #[derive(Clone, Debug, Serialize)]
@@ -79,6 +81,8 @@ pub struct RunReport {
     pub increment: Option<ValuesReport>,
     /// Piece values by matches with odds.
     pub odds: Option<OddsValues>,
+    /// Piece values by square.
+    pub squares: Option<Squares>,
     /// Games of the last generation, to play through.
     pub shown: Vec<ShownGame>,
     /// The rules, if they are at hand.
@@ -123,6 +127,7 @@ pub fn load(run: &Path) -> Result<RunReport, ReportError> {
         values: measured.map(|measured| ValuesReport::new(measured, rules.as_deref())),
         increment: increment.map(|measured| ValuesReport::new(measured, rules.as_deref())),
         odds: read_json(&run.join("values").join("odds.json"))?,
+        squares: read_json(&run.join("values").join("squares.json"))?,
         shown,
         rules,
     };

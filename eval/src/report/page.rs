@@ -2,7 +2,7 @@
 
 use super::markup::Markup;
 use super::numbers::{counted, player};
-use super::{RunReport, board, odds, phases, sections, side_by_side};
+use super::{RunReport, board, odds, phases, sections, side_by_side, square_tables};
 
 /// The report as one HTML file that needs nothing else.
 pub(super) fn html(report: &RunReport) -> String {
@@ -62,6 +62,9 @@ fn body(m: &mut Markup, report: &RunReport) {
     if let Some(values) = report.increment.as_ref().or(report.values.as_ref()) {
         phases::phases(m, values);
         phases::promotions(m, values);
+    }
+    if let Some(squares) = &report.squares {
+        square_tables::squares(m, squares, report.rules.as_deref());
     }
     section(m, "play", "Games to play through");
     play(m, report);
