@@ -15,8 +15,8 @@ pub(crate) struct NetworkJudge(NetworkEvaluator);
 
 impl NetworkJudge {
     /// The network of a checkpoint folder.
-    pub(crate) fn load(folder: &Path, variant: &Arc<Variant>) -> anyhow::Result<NetworkJudge> {
-        let network = Checkpoint::load(folder, variant, &Device::flex())?.network;
+    pub(crate) fn load(folder: &Path, variant: &Arc<Variant>, device: &Device) -> anyhow::Result<NetworkJudge> {
+        let network = Checkpoint::load(folder, variant, device)?.network;
         Ok(NetworkJudge(train::evaluator(&network, variant)))
     }
 }

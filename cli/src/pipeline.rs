@@ -400,7 +400,7 @@ impl Run {
         let best_judge = || -> anyhow::Result<Box<dyn Judge>> {
             Ok(match best {
                 0 => Box::new(Recorded),
-                best => Box::new(NetworkJudge::load(&self.network_folder(best), &self.variant)?),
+                best => Box::new(NetworkJudge::load(&self.network_folder(best), &self.variant, &self.device)?),
             })
         };
         measure("increment", &|| best_judge().map(Some))?;
@@ -482,19 +482,24 @@ pub(crate) fn show_match(
     show_progress(what, config, |progress| play_match(variant, contestants, config, seed, conduct, progress))
 }
 
-/// Any match with its progress and its result on stderr.
+/// Any match with its progress and its result on stderr; without a word if all of it was played before.
 pub(crate) fn show_progress(
     what: &str,
     config: &MatchConfig,
     play: impl FnOnce(&(dyn Fn(MatchProgress) + Sync)) -> Result<MatchResult, MatchError>,
 ) -> anyhow::Result<MatchResult> {
     let bar = Bar::new(what, config.games as u64);
+    let played = AtomicBool::new(false);
     let result = play(&|progress| {
+        played.store(true, Ordering::Relaxed);
         bar.set(progress.games as u64, progress.wanted as u64, || {
             progress.score.map_or(String::new(), |score| format!("score {:.1} %", 100.0 * score))
         });
     })?;
-    bar.finish(&format!("+{} ={} −{}, Elo {}", result.wins, result.draws, result.losses, elo(&result)));
+    match played.into_inner() {
+        true => bar.finish(&format!("+{} ={} −{}, Elo {}", result.wins, result.draws, result.losses, elo(&result))),
+        false => bar.clear(),
+    }
     Ok(result)
 }
 

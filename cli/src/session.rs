@@ -81,11 +81,16 @@ impl Bar {
         }
     }
 
-    /// Takes the bar away and leaves a line.
-    pub(crate) fn finish(self, message: &str) {
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+
+    /// Takes the bar away and leaves a line.
+    pub(crate) fn finish(self, message: &str) {
+        self.clear();
         eprintln!("{}: {message}", self.what);
     }
 }

@@ -9,7 +9,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use engine::Variant;
 use eval::ladder::{Entrant, Ladder as Rated, Pairing, next_pairing, skeleton};
-use eval::matches::{Conduct, Contestants, MatchConfig};
+use eval::match_record::RecordError;
+use eval::matches::{Conduct, Contestants, MatchConfig, MatchError};
 use selfplay::{Method, Player, PlayerSpec, derive_seed};
 
 use crate::args::DeviceArg;
@@ -34,6 +35,9 @@ after a stop, and a larger --games or further players use what is there. `shishi
 pub(crate) struct Ladder {
     /// Run directory
     run: PathBuf,
+    /// Ruleset of the games; the run's if not given
+    #[arg(long)]
+    ruleset: Option<String>,
     /// Generations that play, such as 0,5,last, or all [default: ten of them, evenly spaced]
     #[arg(long, value_name = "LIST")]
     networks: Option<String>,
@@ -66,7 +70,8 @@ pub(crate) struct Ladder {
 }
 
 pub(crate) fn run(args: Ladder) -> anyhow::Result<()> {
-    let run_config = RunConfig::read(&args.run.join("run.toml"))?;
+    let mut run_config = RunConfig::read(&args.run.join("run.toml"))?;
+    run_config.run.ruleset = args.ruleset.or(run_config.run.ruleset);
     let variant = run_config.variant()?;
     let simulations = args.simulations.unwrap_or(run_config.measure.simulations);
     let config = MatchConfig { games: BLOCK, simulations, sprt: None, ..run_config.measure };
@@ -243,17 +248,14 @@ impl Table<'_> {
         let of_name = |name: &str| derive_seed(&name.bytes().map(u64::from).collect::<Vec<_>>());
         let seed = derive_seed(&[self.seed, of_name(names[0]), of_name(names[1]), number.into()]);
         let conduct = Conduct { threads: self.threads, record: Some(&record), stop: &self.stop };
-        let result = match record.exists() {
-            // Usually complete: nothing to show.
-            true => eval::matches::play_match(self.variant, &contestants, self.config, seed, &conduct, &|_| {})
-                .with_context(|| {
-                    format!("{} holds a ladder in other settings; name another --out", self.folder.display())
-                })?,
-            false => {
-                let what = format!("{} against {}", names[0], names[1]);
-                pipeline::show_match(&what, self.variant, &contestants, self.config, seed, &conduct)?
+        let what = format!("{} against {}", names[0], names[1]);
+        let shown = pipeline::show_match(&what, self.variant, &contestants, self.config, seed, &conduct);
+        let result = shown.map_err(|error| match error.downcast_ref::<MatchError>() {
+            Some(MatchError::Record(RecordError::Differs { .. })) => {
+                error.context(format!("{} holds a ladder in other settings; name another --out", self.folder.display()))
             }
-        };
+            _ => error,
+        })?;
         if !result.complete {
             return Err(interrupted());
         }

@@ -109,6 +109,9 @@ fn read_bounds(text: &str) -> anyhow::Result<(f64, f64)> {
 pub(crate) fn text(result: &MatchResult) -> String {
     let number = |value: Option<f64>| value.map_or("not determined".to_string(), signed);
     let error = |value: Option<f64>| value.map_or(String::new(), |value| format!(" ± {value:.1}"));
+    if result.games == 0 {
+        return format!("{} against {}: no finished pair of games", result.first, result.second);
+    }
     let mut lines = vec![
         format!("{} against {}: {} games", result.first, result.second, result.games),
         format!(

@@ -112,7 +112,9 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
     let judge: Option<Box<dyn Judge>> = match (args.method, &args.network) {
         (MethodArg::Outcome | MethodArg::Odds, _) => None,
         (MethodArg::Increment, None) => Some(Box::new(Recorded)),
-        (MethodArg::Increment, Some(folder)) => Some(Box::new(NetworkJudge::load(folder, &variant)?)),
+        (MethodArg::Increment, Some(folder)) => {
+            Some(Box::new(NetworkJudge::load(folder, &variant, args.odds.device())?))
+        }
     };
     let (judge, table) = (judge.as_deref(), table.as_ref());
     if !args.squares.is_empty() {

@@ -16,7 +16,7 @@ use eval::odds::{Beside, OddsMatch, OddsPiece, OddsSettings, OddsValues};
 use eval::reference::ReferenceTable;
 use eval::values::{Method, Unit};
 use selfplay::{Player, PlayerSpec, SearchConfig, derive_seed};
-use train::Checkpoint;
+use train::{Checkpoint, Device};
 
 use crate::args::DeviceArg;
 use crate::config::RunConfig;
@@ -53,6 +53,11 @@ pub(crate) struct OddsArgs {
 }
 
 impl OddsArgs {
+    /// What networks are computed on.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device.device
+    }
+
     /// The first argument that is given, if any.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [

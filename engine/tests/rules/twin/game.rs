@@ -138,6 +138,7 @@ impl TwinGame {
         let rules = &self.position().variant.rules;
         let loser = match rules.repetition {
             Repetition::Ban | Repetition::BanFourth => unreachable!("such a position cannot be made"),
+            Repetition::Draw => None,
             Repetition::PerpetualCheck => by_check(),
             Repetition::PerpetualAttack => by_attack(),
             Repetition::Instigator => by_check().or_else(by_attack).or_else(by_pass),

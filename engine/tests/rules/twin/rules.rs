@@ -33,6 +33,8 @@ pub(crate) enum Repetition {
     Ban,
     /// No position may be made for the fourth time.
     BanFourth,
+    /// Fourth occurrence: draw.
+    Draw,
     /// Fourth occurrence: draw, but who checked with every move loses.
     PerpetualCheck,
     /// Fourth occurrence: draw, but who alone attacked with every move loses.
