@@ -172,8 +172,8 @@ fn games_are_played_to_the_end_on_a_process_for_each_at_a_time() {
 }
 
 /// One game of a script that cannot be finished: the error names what happened, where and the transcript, and nothing is
-/// left running.
-fn check_fault(protocol: Protocol, script: &str, deadline: f64, parts: &[&str]) {
+/// left running. The transcript is returned.
+fn check_fault(protocol: Protocol, script: &str, deadline: f64, parts: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let mut spec = spec(protocol, script, folder.path());
     spec.deadline = Some(Duration::from_secs_f64(deadline));
@@ -186,15 +186,18 @@ fn check_fault(protocol: Protocol, script: &str, deadline: f64, parts: &[&str]) 
     for part in parts {
         assert!(error.contains(part), "`{part}` in: {error}");
     }
+    assert!(!error.contains(char::is_control), "{error:?}");
     let path = error.rsplit_once("transcript: ").expect("a transcript").1;
-    assert!(std::fs::read_to_string(path).expect("a transcript").contains("> go"), "{error}");
+    let said = std::fs::read_to_string(path).expect("a transcript");
+    assert!(said.contains("> go"), "{error}");
     assert_gone(folder.path());
+    said
 }
 
 #[test]
 fn faults_stop_the_match() {
     let cecp_fault = |answer: &str, parts: &[&str]| {
-        check_fault(Protocol::Cecp, &cecp(&[answer]), 0.5, &[parts, &[&format!("position: {ROOK}")]].concat());
+        check_fault(Protocol::Cecp, &cecp(&[answer]), 0.5, &[parts, &[&format!("position: {ROOK}")]].concat())
     };
     let usi_fault = |answer: &str, parts: &[&str]| check_fault(Protocol::Usi, &usi(&[answer]), 0.5, parts);
     cecp_fault("echo 'move a1b2'", &["illegal move", "`a1b2`"]);
@@ -206,12 +209,58 @@ fn faults_stop_the_match() {
     cecp_fault("printf 'no end of line %0100000d' 1; sleep 100", &["no move in 0.5 s"]);
     cecp_fault("echo oops; exit 3", &["exit status: 3", "`oops`"]);
     cecp_fault("kill -9 $$", &["signal: 9"]);
+    let said = cecp_fault("echo no network >&2; exit 3", &["exit status: 3"]);
+    assert!(said.contains("\nno network\n"), "{said}");
+    // What it leaves behind holds its output open.
+    cecp_fault("sleep 100 & echo pid $! >&2; exit 3", &["exit status: 3"]);
+    cecp_fault("printf 'red \\033[31m \\000.\\n'; exit 3", &["exit status: 3", r"`red \u{1b}[31m \0.`"]);
     cecp_fault("echo '1-0 {mate}'", &["claims a result", "`1-0 {mate}`"]);
     cecp_fault("echo '1/2-1/2 {repetition}'", &["claims a result"]);
     usi_fault("echo bestmove 12l11k", &["illegal move", "`12l11k`"]);
     usi_fault("echo bestmove", &["illegal move"]);
     usi_fault("echo bestmove win", &["claims a result"]);
     usi_fault("exec 1>&-; sleep 100", &["it closed its output"]);
+    let parts = ["no `bestmove` in 0.5 s", "its last line (without its end): `bestmove 12l11l`"];
+    let said = usi_fault("printf 'bestmove 12l11l'", &parts);
+    assert!(said.contains("< bestmove 12l11l (without its end)\n"), "{said}");
+}
+
+#[test]
+fn what_an_engine_started_ends_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = cecp(&["sleep 100 & echo pid $! >&2; echo resign"]);
+    let first = player(&spec(Protocol::Cecp, &script, folder.path()));
+    play([&first, &Player::Random], ROOK, 1, 1, &AtomicBool::new(false)).expect("no failure");
+    drop(first);
+    assert_gone(folder.path());
+}
+
+#[test]
+fn a_transcript_has_an_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = usi(&["head -c 80000000 /dev/zero >&2; echo bestmove resign"]);
+    let mut spec = spec(Protocol::Usi, &script, folder.path());
+    spec.deadline = Some(Duration::from_secs(60));
+    let first = player(&spec);
+    play([&first, &Player::Random], ROOK, 1, 1, &AtomicBool::new(false)).expect("no failure");
+    drop(first);
+    let said = std::fs::read(&transcripts(folder.path())[0]).expect("a transcript");
+    assert!((64 << 20..65 << 20).contains(&said.len()), "{}", said.len());
+    assert!(said.ends_with(b"(more is not written down)\n"));
+}
+
+#[test]
+fn usi_engines_are_told_who_has_won() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+    let first = player(&spec(Protocol::Usi, &usi(&["echo bestmove 12l11l", "echo bestmove 11l11a"]), &one));
+    let second = player(&spec(Protocol::Usi, &usi(&["echo bestmove 12a11a"]), &two));
+    play([&first, &second], ROOK, 2, 1, &AtomicBool::new(false)).expect("no failure");
+    drop((first, second));
+    for (folder, result) in [(one, "> gameover win\n"), (two, "> gameover lose\n")] {
+        let said = std::fs::read_to_string(&transcripts(&folder)[0]).expect("a transcript");
+        assert_eq!(said.matches(result).count(), 2, "{said}");
+    }
 }
 
 #[test]
@@ -293,6 +342,9 @@ fn engines_that_cannot_are_found_out_before_the_first_game() {
     };
     let option = |name: &str| vec![(name.to_string(), "1".to_string())];
     check(&|spec| spec.command = vec!["no such program".to_string()], "cannot be started");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").expect("a file");
+    check(&|spec| spec.transcript = Some(file.join("folder")), "can have no transcript in ");
     check(&|spec| spec.variant = Some("tenjiku".to_string()), "does not play `tenjiku`; it plays chu");
     check(&|spec| spec.options = option("Hash"), "no option `Hash`; it has Odd rule");
     let mut spec = spec(Protocol::Cecp, &cecp(&["echo resign"]), folder.path());

@@ -21,7 +21,7 @@ use process::{Heard, Process};
 
 /// An engine failed.
 #[derive(Debug, Error)]
-#[error("engine `{engine}` {fault}{}{}", place(.sfen), said(.transcript))]
+#[error("engine `{}` {}{}{}", printable(.engine), printable(.fault), place(.sfen), said(.transcript))]
 pub struct EngineError {
     /// The engine's command.
     pub engine: String,
@@ -31,6 +31,12 @@ pub struct EngineError {
     pub sfen: Option<String>,
     /// What was said until then: the engine's start and the game.
     pub transcript: Option<PathBuf>,
+}
+
+/// A text on one line and without what moves a terminal, which an engine may have said.
+fn printable(text: &dyn ToString) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    text.to_string().chars().map(escape).collect()
 }
 
 fn place(sfen: &Option<String>) -> String {
@@ -47,11 +53,19 @@ pub enum Fault {
     /// It could not be started.
     #[error("cannot be started ({0}); expected a program of the search path or with its folder")]
     Start(std::io::Error),
+    /// Its transcript could not be begun.
+    #[error("can have no transcript in {} ({error}); expected a folder to write to (`transcript=FOLDER`)", .folder.display())]
+    Transcript {
+        /// Where the transcript was to be.
+        folder: PathBuf,
+        /// What is wrong there.
+        error: std::io::Error,
+    },
     /// It does not play what is asked for.
     #[error("{0}")]
     Unable(String),
     /// It did not answer in time.
-    #[error("gave no {waiting_for} in {} s; its last line: `{last}`", .within.as_secs_f64())]
+    #[error("gave no {waiting_for} in {} s; its last line{}: `{last}`", .within.as_secs_f64(), without_end(*.unfinished))]
     Silent {
         /// What was expected of it.
         waiting_for: &'static str,
@@ -59,6 +73,8 @@ pub enum Fault {
         within: Duration,
         /// Its last line.
         last: String,
+        /// Whether the end of that line has not come.
+        unfinished: bool,
     },
     /// It ended.
     #[error("ended ({status}) when asked for {waiting_for}; its last line: `{last}`")]
@@ -86,6 +102,10 @@ pub enum Fault {
     Claim(String),
 }
 
+fn without_end(unfinished: bool) -> &'static str {
+    if unfinished { " (without its end)" } else { "" }
+}
+
 /// What can go wrong between a line and an answer.
 enum Trouble {
     Fault(Fault),
@@ -109,6 +129,10 @@ impl Line {
         self.process.send(line);
     }
 
+    fn hear(&mut self, line: &str) {
+        self.last = line.chars().take(200).collect();
+    }
+
     /// The next line that is not empty.
     fn next(
         &mut self,
@@ -121,11 +145,13 @@ impl Line {
             match self.process.receive(started + within, stop) {
                 Heard::Line(line) if line.is_empty() => {}
                 Heard::Line(line) => {
-                    self.last = line.chars().take(200).collect();
+                    self.hear(&line);
                     return Ok(line);
                 }
-                Heard::Nothing => {
-                    return Err(Fault::Silent { waiting_for, within, last: self.last.clone() }.into());
+                Heard::Nothing(part) => {
+                    let unfinished = part.is_some();
+                    part.iter().for_each(|part| self.hear(part));
+                    return Err(Fault::Silent { waiting_for, within, last: self.last.clone(), unfinished }.into());
                 }
                 Heard::Ended => {
                     let status = self.process.wait(Duration::from_millis(500));
@@ -197,9 +223,9 @@ impl Shared {
         let folder = self.spec.transcript.clone();
         let keep = folder.is_some();
         let folder = folder.unwrap_or_else(std::env::temp_dir);
-        let process = Process::start(&self.spec.command, &folder, keep).map_err(|error| EngineError {
+        let process = Process::start(&self.spec.command, &folder, keep).map_err(|fault| EngineError {
             engine: self.spec.command.join(" "),
-            fault: Box::new(Fault::Start(error)),
+            fault: Box::new(fault),
             sfen: None,
             transcript: None,
         })?;
@@ -262,7 +288,7 @@ impl Talk {
             engine: spec.command.join(" "),
             fault: Box::new(fault),
             sfen: game.map(|game| game.position().sfen()),
-            transcript: Some(self.line.process.transcript().to_owned()),
+            transcript: Some(self.line.process.transcript()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use engine::{Game, Outcome};
+use engine::{Color, Game, Outcome};
 use selfplay::{Choice, ExternalSpec};
 
 use super::{Dialogue, Fault, Line, Trouble, moves_from};
@@ -14,6 +14,8 @@ const VARIANT_OPTIONS: [&str; 2] = ["USI_Variant", "UCI_Variant"];
 #[derive(Default)]
 pub(super) struct Usi {
     options: Vec<String>,
+    /// Its side in this game, once it has been asked for a move.
+    color: Option<Color>,
 }
 
 impl Usi {
@@ -67,6 +69,7 @@ impl Dialogue for Usi {
         spec: &ExternalSpec,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), Trouble> {
+        self.color = None;
         line.send("usinewgame");
         line.send("isready");
         Usi::wait(line, "readyok", spec, stop, |_| {})
@@ -79,6 +82,7 @@ impl Dialogue for Usi {
         spec: &ExternalSpec,
         stop: &dyn Fn() -> bool,
     ) -> Result<Choice, Trouble> {
+        self.color = Some(game.position().side_to_move());
         line.send(&position(game));
         line.send(&match (spec.time, spec.depth) {
             (None, Some(depth)) => format!("go depth {depth}"),
@@ -101,10 +105,15 @@ impl Dialogue for Usi {
     }
 
     fn end(&mut self, line: &mut Line, outcome: Option<Outcome>) {
-        // Which side the engine had is not said in USI; a draw is what it can be told for certain.
-        if outcome.is_some_and(|outcome| outcome.winner.is_none()) {
-            line.send("gameover draw");
-        }
+        let Some(outcome) = outcome else { return };
+        let result = match (outcome.winner, self.color) {
+            (None, _) => "draw",
+            (Some(winner), Some(color)) if winner == color => "win",
+            (Some(_), Some(_)) => "lose",
+            // It does not know either which side it had.
+            (Some(_), None) => return,
+        };
+        line.send(&format!("gameover {result}"));
     }
 
     fn farewell(&self) -> &'static str {
