@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use engine::Variant;
 use eval::judge::{Judge, Recorded};
 use eval::matches::{Conduct, Contestants, MatchConfig, MatchError, MatchProgress, MatchResult, play_match};
-use eval::measure::{Measured, by_increment, by_outcome};
+use eval::measure::{Measured, by_increment, by_outcome, newest_generations};
 use eval::reference::ReferenceTable;
 use eval::squares::{Kinds, Squares, measure_squares, newest};
 use selfplay::data::{PositionRow, ShardPair, ShardReader, find_shards};
@@ -386,7 +386,13 @@ impl Run {
     /// has no opinion; then it is the searches' that counts.
     fn values(&self, best: u32) -> anyhow::Result<()> {
         let reference = ReferenceTable::default_for(self.variant.name());
-        let folders = [self.folder.join("positions")];
+        let shards = || -> anyhow::Result<Vec<ShardPair>> {
+            let all = find_shards(&[self.folder.join("positions")])?;
+            Ok(match self.config.values.generations {
+                Some(number) => newest_generations(all, number)?,
+                None => all,
+            })
+        };
         let measure = |name: &str, judge: &dyn Fn() -> anyhow::Result<Option<Box<dyn Judge>>>| {
             let path = self.folder.join("values").join(format!("{name}.json"));
             if path.exists() {
@@ -394,7 +400,7 @@ impl Run {
             }
             let (judge, seed) = (judge()?, self.seed(VALUES, 0));
             let (judge, table) = (judge.as_deref(), reference.as_ref());
-            write_json(&path, &measure_values(&self.variant, &folders, judge, table, &self.config.values, seed)?)
+            write_json(&path, &measure_values(&self.variant, &shards()?, judge, table, &self.config.values, seed)?)
         };
         measure("outcome", &|| Ok(None))?;
         let best_judge = || -> anyhow::Result<Box<dyn Judge>> {
@@ -408,10 +414,9 @@ impl Run {
         if path.exists() {
             return Ok(());
         }
-        let shards = find_shards(&folders)?;
         let squares = measure_by_square(
             &self.variant,
-            newest(&shards, POSITIONS_BY_SQUARE)?,
+            newest(&shards()?, POSITIONS_BY_SQUARE)?,
             &Kinds::all(&self.variant),
             Some(best_judge()?.as_ref()),
             reference.as_ref(),
@@ -446,20 +451,16 @@ pub(crate) fn measure_by_square(
 /// Values from shards, with a line on stderr: by outcomes, or by exchanges if there is a judge.
 pub(crate) fn measure_values(
     variant: &Arc<Variant>,
-    paths: &[PathBuf],
+    shards: &[ShardPair],
     judge: Option<&dyn Judge>,
     reference: Option<&ReferenceTable>,
     config: &eval::values::ValuesConfig,
     seed: u64,
 ) -> anyhow::Result<Measured> {
     let started = Instant::now();
-    let shards = find_shards(paths)?;
-    if shards.is_empty() {
-        bail!("no games in {}", paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "));
-    }
     let (measured, rows) = match judge {
-        None => (by_outcome(variant, &shards, reference, config, seed)?, "positions"),
-        Some(judge) => (by_increment(variant, &shards, judge, reference, config, seed)?, "exchanges"),
+        None => (by_outcome(variant, shards, reference, config, seed)?, "positions"),
+        Some(judge) => (by_increment(variant, shards, judge, reference, config, seed)?, "exchanges"),
     };
     eprintln!(
         "piece values: {} {rows} of {} games, {:.1} s",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::Variant;
-use selfplay::data::{DataError, ShardPair};
+use selfplay::data::{DataError, PositionRow, ShardPair, ShardReader};
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::{Exchange, exchanges};
@@ -58,6 +58,9 @@ pub struct Measured {
     /// Who judged positions; `None` if only outcomes count.
     #[serde(default)]
     pub judge: Option<String>,
+    /// First and last generation of the games that were looked at; `None` in results of older programs.
+    #[serde(default)]
+    pub generations: Option<[u32; 2]>,
     /// Title of the reference table, if there is one.
     pub reference_title: Option<String>,
     /// Set if the reference table assumes the moves of another ruleset than the games were played with.
@@ -170,7 +173,8 @@ pub fn by_outcome(
         }
         Ok(())
     })?;
-    finish(variant, layout, material, None, Vec::new(), &promotions, reference, config, seed)
+    let games = Games { generations: generations(shards)?, promotions };
+    finish(variant, layout, material, None, Vec::new(), &games, reference, config, seed)
 }
 
 /// Measures by exchanges: the regression of [`Method::Increment`] of the change in a judge's logit on the change of the
@@ -210,7 +214,43 @@ pub fn by_increment(
     })?;
     let ids: Vec<&str> = layout.features.iter().map(|feature| feature.id.as_str()).collect();
     let opinions = opinions.measure(&ids, config);
-    finish(variant, layout, material, Some(judge.id()), opinions, &promotions, reference, config, seed)
+    let games = Games { generations: generations(shards)?, promotions };
+    finish(variant, layout, material, Some(judge.id()), opinions, &games, reference, config, seed)
+}
+
+/// The shards of the newest generations among some, so many of them.
+///
+/// # Errors
+/// If a shard cannot be read.
+pub fn newest_generations(shards: Vec<ShardPair>, number: u32) -> Result<Vec<ShardPair>, MeasureError> {
+    let Some([_, last]) = generations(&shards)? else { return Ok(shards) };
+    let mut kept = Vec::new();
+    for shard in shards {
+        if generation(&shard)? + number > last {
+            kept.push(shard);
+        }
+    }
+    Ok(kept)
+}
+
+/// The first and the last generation of some shards.
+fn generations(shards: &[ShardPair]) -> Result<Option<[u32; 2]>, MeasureError> {
+    let mut ends: Option<[u32; 2]> = None;
+    for shard in shards {
+        let here = generation(shard)?;
+        ends = Some(ends.map_or([here; 2], |[first, last]| [first.min(here), last.max(here)]));
+    }
+    Ok(ends)
+}
+
+fn generation(shard: &ShardPair) -> Result<u32, MeasureError> {
+    Ok(ShardReader::open::<PositionRow>(&shard.positions)?.meta().generation)
+}
+
+/// What is said of the games beside the values.
+struct Games {
+    generations: Option<[u32; 2]>,
+    promotions: Promotions,
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of a result, each used once")]
@@ -220,12 +260,12 @@ fn finish(
     material: Material,
     judge: Option<&str>,
     opinions: Vec<Opinion>,
-    promotions: &Promotions,
+    games: &Games,
     reference: Option<&ReferenceTable>,
     config: &ValuesConfig,
     seed: u64,
 ) -> Result<Measured, MeasureError> {
-    let by_kind = reference.map(|table| layout.reference(variant, table, promotions));
+    let by_kind = reference.map(|table| layout.reference(variant, table, &games.promotions));
     let values = material.measure(config, by_kind.as_ref(), seed)?;
     Ok(Measured {
         variant: variant.name().to_string(),
@@ -236,7 +276,8 @@ fn finish(
             format!("{}{chosen}", table.title)
         }),
         warning: reference.and_then(|table| table.other_moves(variant)),
-        promotions: promotions.finish(variant, &values.pieces),
+        generations: games.generations,
+        promotions: games.promotions.finish(variant, &values.pieces),
         values,
         names: layout.names,
         opinions,

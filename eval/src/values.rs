@@ -52,6 +52,9 @@ pub struct ValuesConfig {
     pub min_games: u64,
     /// A piece is identified only if the standard error of the log of its value is below this.
     pub max_log_error: f64,
+    /// A run measures the games of so many of its newest generations; all if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generations: Option<u32>,
 }
 
 impl Default for ValuesConfig {
@@ -62,6 +65,7 @@ impl Default for ValuesConfig {
             bootstrap: Bootstrap::OneStep,
             min_games: 200,
             max_log_error: 0.30,
+            generations: None,
         }
     }
 }
@@ -294,6 +298,9 @@ impl ValuesConfig {
         };
         positive("prior_sd", self.prior_sd)?;
         positive("max_log_error", self.max_log_error)?;
+        if self.generations == Some(0) {
+            return Err(ValuesError::Config { key: "generations", expected: "at least 1", found: "0".to_owned() });
+        }
         if self.replicates < 100 {
             return Err(ValuesError::Config {
                 key: "replicates",

@@ -3,6 +3,7 @@
 use engine::Variant;
 use serde::Serialize;
 
+use super::numbers::counted;
 use crate::interval::{Agreement, Interval};
 use crate::measure::{Measured, PieceName};
 use crate::opinion::Opinion;
@@ -35,6 +36,8 @@ pub struct ValuesReport {
     pub judge: Option<String>,
     /// Games that count.
     pub games: u64,
+    /// Their first and last generation.
+    pub generations: Option<[u32; 2]>,
     /// Positions that count.
     pub rows: u64,
     /// What a value counts.
@@ -61,7 +64,8 @@ pub struct ValuesReport {
 
 impl ValuesReport {
     pub(super) fn new(measured: Measured, rules: Option<&Variant>) -> Self {
-        let Measured { reference_title, warning, values, names, judge, opinions, promotions, .. } = measured;
+        let Measured { generations, reference_title, warning, values, names, judge, opinions, promotions, .. } =
+            measured;
         let rows = values.pieces.into_iter().zip(names).map(|(value, name)| PieceRow::new(value, name, rules));
         let (mut identified, not_identified): (Vec<_>, Vec<_>) = rows.partition(|row| row.value.value.is_some());
         identified.sort_by(|a, b| b.value.value.unwrap_or(0.0).total_cmp(&a.value.value.unwrap_or(0.0)));
@@ -72,6 +76,7 @@ impl ValuesReport {
             phases: values.phases,
             promotions,
             games: values.games,
+            generations,
             rows: values.rows,
             unit: values.unit,
             reference_title,
@@ -80,6 +85,16 @@ impl ValuesReport {
             identified,
             not_identified,
             agreement: values.agreement,
+        }
+    }
+
+    /// `12,345 games of generations 3 to 7`.
+    pub(super) fn games_counted(&self) -> String {
+        let games = counted(self.games, "game");
+        match self.generations {
+            Some([first, last]) if first == last => format!("{games} of generation {first}"),
+            Some([first, last]) => format!("{games} of generations {first} to {last}"),
+            None => games,
         }
     }
 

@@ -253,7 +253,7 @@ pub(super) fn values(m: &mut Markup, values: &ValuesReport) {
         format!(
             "{how} {} of {} count, every game with the same weight. {unit}",
             counted(values.rows, "position"),
-            counted(values.games, "game")
+            values.games_counted()
         ),
     );
     if let Some(title) = &values.reference_title {

@@ -70,7 +70,7 @@ pub(super) fn methods(m: &mut Markup, outcome: Option<&ValuesReport>, increment:
             "The second way to measure: how {judge} changes its expectation over {} of {}, explained by the pieces that \
              were lost or promoted in them. It is more precise, and it is the judge’s opinion.",
             counted(increment.rows, "exchange"),
-            counted(increment.games, "game")
+            increment.games_counted()
         ),
     );
     // Side by side only in one unit.

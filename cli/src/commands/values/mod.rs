@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use eval::interval::{CEILINGS, CEILINGS_SOURCE};
 use eval::judge::{Judge, Recorded};
+use eval::measure::newest_generations;
 use eval::reference::ReferenceTable;
 use eval::squares::Kinds;
 use selfplay::data::{PositionRow, ShardReader, find_shards};
@@ -44,6 +45,9 @@ pub(crate) struct Values {
     /// For --method increment: the network that judges positions; if not given, what the searches said counts
     #[arg(long, value_name = "CHECKPOINT")]
     network: Option<PathBuf>,
+    /// Games of so many of the newest generations; all if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    generations: Option<u32>,
     /// File that defines the variant of the games
     #[arg(long, value_name = "FILE")]
     variant_file: Option<PathBuf>,
@@ -82,8 +86,10 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
     }
     if args.method == MethodArg::Odds {
         let [run] = args.runs.as_slice() else { bail!("--method odds: expected one run directory") };
-        if args.phases || args.promotions || !args.squares.is_empty() {
-            bail!("--phases, --promotions and --squares are about recorded games; they do not go with --method odds");
+        if args.phases || args.promotions || !args.squares.is_empty() || args.generations.is_some() {
+            bail!(
+                "--phases, --promotions, --squares and --generations are about recorded games; they do not go with --method odds"
+            );
         }
         if args.variant_file.is_some() {
             bail!("--variant-file does not go with --method odds: run.toml names the variant");
@@ -99,7 +105,10 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
         bail!("{name} goes with --method odds");
     }
     session::use_threads(args.threads)?;
-    let shards = find_shards(&args.runs)?;
+    let mut shards = find_shards(&args.runs)?;
+    if let Some(number) = args.generations {
+        shards = newest_generations(shards, number)?;
+    }
     let Some(first) = shards.first() else { bail!("no games in {}", args.runs[0].display()) };
     let meta = ShardReader::open::<PositionRow>(&first.positions)?.meta().clone();
     let variant =
@@ -130,7 +139,7 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let measured = pipeline::measure_values(&variant, &args.runs, judge, table, &config, args.seed)?;
+    let measured = pipeline::measure_values(&variant, &shards, judge, table, &config, args.seed)?;
     if args.json {
         let mut document = serde_json::to_value(&measured)?;
         document["ceilings"] = serde_json::to_value(CEILINGS)?;

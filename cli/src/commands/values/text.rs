@@ -34,8 +34,13 @@ pub(crate) fn text(measured: &Measured) -> String {
             ]
         })
         .collect();
+    let generations = match measured.generations {
+        Some([first, last]) if first == last => format!(" of generation {first}"),
+        Some([first, last]) => format!(" of generations {first} to {last}"),
+        None => String::new(),
+    };
     let mut text = format!(
-        "{} under ruleset {}: {} of {} games\n",
+        "{} under ruleset {}: {} of {} games{generations}\n",
         measured.variant,
         measured.ruleset,
         match (values.method, &measured.judge) {
