@@ -281,7 +281,10 @@ impl<'a> Model<'a> {
                 }
             };
             let too_far = |e: &Encounter| self.x(e, &at).abs() > MAX_EDGE;
-            if self.played.iter().any(too_far) || self.log_nu.is_some_and(|i| at[i].abs() > MAX_LOG_NU) {
+            // Pseudo results keep the optimum finite, however far away it is.
+            if self.pseudo.is_empty() && self.played.iter().any(too_far)
+                || self.log_nu.is_some_and(|i| at[i].abs() > MAX_LOG_NU)
+            {
                 return None;
             }
         }

@@ -150,3 +150,50 @@ fn bad_pools_are_refused() {
     let alone = Pool::fit(1, &[]).unwrap();
     assert_eq!((alone.ratings, alone.errors), (vec![0.0], vec![0.0]));
 }
+
+/// A ladder of an hour of chu: networks that mostly draw with each other and win every game against the random player, so
+/// that ratings lie thousands of Elo apart. At the optimum every player's wins less losses, with half a pseudo win and half a
+/// pseudo loss for every pairing, are what the ratings expect (the likelihood's own equations).
+#[test]
+fn ratings_far_apart_are_found() {
+    // Losses, draws, wins of the first with Black, then with White. Players: material, random, networks 0 to 27.
+    let met: [(usize, usize, [[u64; 3]; 2]); 14] = [
+        (0, 2, [[0, 0, 10], [0, 0, 10]]),
+        (0, 6, [[10, 0, 0], [10, 0, 0]]),
+        (0, 9, [[10, 0, 0], [10, 0, 0]]),
+        (0, 1, [[0, 0, 10], [0, 0, 10]]),
+        (2, 3, [[2, 8, 0], [1, 9, 0]]),
+        (2, 1, [[0, 3, 7], [1, 5, 4]]),
+        (3, 4, [[2, 7, 1], [4, 6, 0]]),
+        (4, 5, [[5, 4, 1], [3, 5, 2]]),
+        (5, 6, [[1, 9, 0], [2, 8, 0]]),
+        (5, 8, [[1, 9, 0], [3, 7, 0]]),
+        (6, 7, [[1, 9, 0], [1, 9, 0]]),
+        (7, 8, [[0, 10, 0], [2, 6, 2]]),
+        (8, 9, [[4, 6, 0], [3, 7, 0]]),
+        (9, 1, [[0, 0, 10], [0, 0, 10]]),
+    ];
+    let encounters: Vec<Encounter> = met
+        .iter()
+        .flat_map(|&(a, b, [black, white])| {
+            let [losses, draws, wins] = black;
+            let with_black = Encounter { first: a, second: b, wins, draws, losses };
+            let [losses, draws, wins] = white;
+            [with_black, Encounter { first: b, second: a, wins: losses, draws, losses: wins }]
+        })
+        .collect();
+    let pool = Pool::fit(10, &encounters).unwrap();
+    assert!(pool.pseudo_results);
+    let mut surplus = [0.0; 10];
+    for e in &encounters {
+        let difference = pool.ratings[e.first] - pool.ratings[e.second] + pool.first_move_advantage.unwrap();
+        let [loss, _, win] = probabilities(difference, pool.nu);
+        // Half a win and half a loss a pairing, a quarter of each an encounter, cancel in the difference but not in the games.
+        let games = (e.wins + e.draws + e.losses) as f64 + 0.5;
+        let more = e.wins as f64 - e.losses as f64 - games * (win - loss);
+        surplus[e.first] += more;
+        surplus[e.second] -= more;
+    }
+    assert!(surplus.iter().all(|surplus: &f64| surplus.abs() < 1e-6), "{surplus:?}");
+    assert!(pool.difference(9, 1).elo > 1500.0);
+}
