@@ -61,6 +61,9 @@ pub struct Measured {
     /// First and last generation of the games that were looked at; `None` in results of older programs.
     #[serde(default)]
     pub generations: Option<[u32; 2]>,
+    /// Games that were cut off, so that nobody won or drew. By outcomes they do not count.
+    #[serde(default)]
+    pub cut_off: u64,
     /// Title of the reference table, if there is one.
     pub reference_title: Option<String>,
     /// Set if the reference table assumes the moves of another ruleset than the games were played with.
@@ -164,8 +167,10 @@ pub fn by_outcome(
     let layout = Layout::of(variant);
     let mut material = layout.material(Method::Outcome);
     let mut promotions = Promotions::new(variant);
+    let mut cut_off = 0;
     rest::read(variant, shards, None, |rests| {
         promotions.merge(&rests.promotions);
+        cut_off += rests.cut_off();
         for rest in rests.games().flatten() {
             let Some(outcome) = rest.score else { continue };
             let Rest { game, diff, phase, .. } = rest;
@@ -173,13 +178,13 @@ pub fn by_outcome(
         }
         Ok(())
     })?;
-    let games = Games { generations: generations(shards)?, promotions };
+    let games = Games { generations: generations(shards)?, cut_off, promotions };
     finish(variant, layout, material, None, Vec::new(), &games, reference, config, seed)
 }
 
 /// Measures by exchanges: the regression of [`Method::Increment`] of the change in a judge's logit on the change of the
 /// material, from the last position at rest before an exchange or promotion to the first one or two after it. Cut-off
-/// games count too. The constant is the worth of having the move.
+/// games count too. The constant allows for whose move it was, who often is who was hit first; it is no worth of a tempo.
 ///
 /// # Errors
 /// If a shard cannot be read, judged or is of another game, or if there is nothing to measure.
@@ -195,8 +200,10 @@ pub fn by_increment(
     let mut material = layout.material(Method::Increment);
     let mut opinions = OpinionRows::new(layout.features.len(), &layout.groups);
     let mut promotions = Promotions::new(variant);
+    let mut cut_off = 0;
     rest::read(variant, shards, Some(judge), |rests| {
         promotions.merge(&rests.promotions);
+        cut_off += rests.cut_off();
         for game in rests.games() {
             for exchange in exchanges(&game) {
                 let Exchange { game, phase, diff, tempo, change, after, score } = &exchange;
@@ -214,7 +221,7 @@ pub fn by_increment(
     })?;
     let ids: Vec<&str> = layout.features.iter().map(|feature| feature.id.as_str()).collect();
     let opinions = opinions.measure(&ids, config);
-    let games = Games { generations: generations(shards)?, promotions };
+    let games = Games { generations: generations(shards)?, cut_off, promotions };
     finish(variant, layout, material, Some(judge.id()), opinions, &games, reference, config, seed)
 }
 
@@ -250,6 +257,7 @@ fn generation(shard: &ShardPair) -> Result<u32, MeasureError> {
 /// What is said of the games beside the values.
 struct Games {
     generations: Option<[u32; 2]>,
+    cut_off: u64,
     promotions: Promotions,
 }
 
@@ -277,6 +285,7 @@ fn finish(
         }),
         warning: reference.and_then(|table| table.other_moves(variant)),
         generations: games.generations,
+        cut_off: games.cut_off,
         promotions: games.promotions.finish(variant, &values.pieces),
         values,
         names: layout.names,

@@ -327,7 +327,13 @@ impl Estimates {
         match se_log {
             None => missing.push("no positive value".to_owned()),
             Some(error) if error >= config.max_log_error => {
-                missing.push(format!("error of the logarithm {error:.2}, not below {:.2}", config.max_log_error));
+                // An error shrinks with the root of the number of games.
+                let enough = games as f64 * (error / config.max_log_error).powi(2);
+                missing.push(format!(
+                    "error of the logarithm {error:.2}, not below {:.2}; {:.0} games would do, should the value stay",
+                    config.max_log_error,
+                    (enough / 100.0).ceil() * 100.0
+                ));
             }
             Some(_) => {}
         }

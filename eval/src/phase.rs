@@ -48,11 +48,15 @@ pub struct PhaseValues {
     pub games: u64,
     /// Rows in it.
     pub rows: u64,
-    /// By how much material counts for more here than on average over the rows, all pieces keeping their values.
+    /// By how much material counts for more here than on average (over all rows, every game weighing the same), all pieces
+    /// keeping their values.
     pub slope: f64,
     /// Logits per unit of value here: one factor makes the pieces that are identified here and in the whole game worth the
     /// same on (geometric) average. `None`, and then no piece has a value, where they are fewer than three.
     pub scale: Option<Interval>,
+    /// Pieces that this scale is found from.
+    #[serde(default)]
+    pub scale_pieces: usize,
     /// Every feature.
     pub pieces: Vec<PieceValue>,
 }
@@ -87,6 +91,7 @@ impl PhaseValues {
             games: design.occupied_clusters() as u64,
             rows: design.rows() as u64,
             slope,
+            scale_pieces: yardsticks.len(),
             scale: own.as_ref().and_then(Scales::interval),
             pieces: pieces.map(|((id, piece), &reference)| piece.publish(id, own.as_ref(), reference)).collect(),
         }

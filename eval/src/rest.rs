@@ -75,6 +75,11 @@ impl Rests {
         })
     }
 
+    /// Games without a result.
+    pub(crate) fn cut_off(&self) -> u64 {
+        self.games().filter(|game| game.iter().all(|rest| rest.score.is_none())).count() as u64
+    }
+
     fn push(&mut self, row: Row, counts: &[[i16; 2]], board: &[u8]) {
         let start = self.diffs.len() as u32;
         let differences = counts.iter().enumerate().map(|(kind, [black, white])| (kind as u16, black - white));

@@ -337,7 +337,7 @@ pub struct PieceValues {
     pub unit: Unit,
     /// Logits per unit of `value`.
     pub scale: f64,
-    /// The constant in the same unit: the worth of moving first, by increments that of having the move.
+    /// The constant in the same unit: the worth of moving first; by increments what allows for whose move it was.
     pub constant: Option<Interval>,
     /// Every feature, in the order given.
     pub pieces: Vec<PieceValue>,

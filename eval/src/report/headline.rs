@@ -72,7 +72,7 @@ fn of_games(games: &GamesReport, report: &RunReport) -> String {
 fn of_values(values: &ValuesReport) -> String {
     let found = format!(
         "{} determine the value of {} of {} kinds of pieces",
-        counted(values.games, "game"),
+        values.games_counted(),
         values.identified.len(),
         values.kinds()
     );

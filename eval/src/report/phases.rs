@@ -42,7 +42,8 @@ pub(super) fn phases(m: &mut Markup, values: &ValuesReport) {
     table(m, &headings, &rows);
     let line = |phase: &PhaseValues| {
         let scale = phase.scale.map_or("too few pieces identified for a scale".to_owned(), |scale| {
-            format!("{:.3} logits per unit ({:.3} to {:.3})", scale.value, scale.low, scale.high)
+            let (value, low, high) = (scale.value, scale.low, scale.high);
+            format!("{value:.3} logits per unit ({low:.3} to {high:.3}, by {} pieces)", phase.scale_pieces)
         });
         format!("{}: {}, {scale}", phase.phase.as_str(), counted(phase.games, "game"))
     };

@@ -38,6 +38,8 @@ pub struct ValuesReport {
     pub games: u64,
     /// Their first and last generation.
     pub generations: Option<[u32; 2]>,
+    /// Games that were cut off, so that nobody won or drew.
+    pub cut_off: u64,
     /// Positions that count.
     pub rows: u64,
     /// What a value counts.
@@ -64,8 +66,9 @@ pub struct ValuesReport {
 
 impl ValuesReport {
     pub(super) fn new(measured: Measured, rules: Option<&Variant>) -> Self {
-        let Measured { generations, reference_title, warning, values, names, judge, opinions, promotions, .. } =
-            measured;
+        let Measured {
+            generations, cut_off, reference_title, warning, values, names, judge, opinions, promotions, ..
+        } = measured;
         let rows = values.pieces.into_iter().zip(names).map(|(value, name)| PieceRow::new(value, name, rules));
         let (mut identified, not_identified): (Vec<_>, Vec<_>) = rows.partition(|row| row.value.value.is_some());
         identified.sort_by(|a, b| b.value.value.unwrap_or(0.0).total_cmp(&a.value.value.unwrap_or(0.0)));
@@ -77,6 +80,7 @@ impl ValuesReport {
             promotions,
             games: values.games,
             generations,
+            cut_off,
             rows: values.rows,
             unit: values.unit,
             reference_title,

@@ -256,6 +256,12 @@ pub(super) fn values(m: &mut Markup, values: &ValuesReport) {
             values.games_counted()
         ),
     );
+    if values.method == Method::Outcome && values.cut_off > 0 {
+        paragraph(
+            m,
+            format!("Another {} were cut off without a result and do not count.", counted(values.cut_off, "game")),
+        );
+    }
     if let Some(title) = &values.reference_title {
         paragraph(m, format!("Reference: {title}."));
     }

@@ -82,7 +82,11 @@ pub(crate) struct Common<'a> {
 }
 
 pub(crate) fn run(args: &OddsArgs, common: &Common<'_>) -> anyhow::Result<()> {
-    let run_config = RunConfig::read(&common.run.join("run.toml"))?;
+    let path = common.run.join("run.toml");
+    if !path.exists() {
+        bail!("--method odds: expected a run directory with a run.toml, found none in {}", common.run.display());
+    }
+    let run_config = RunConfig::read(&path)?;
     let variant = run_config.variant()?;
     let odds = args.pieces.as_deref().context("--method odds: name the odds, such as --pieces lion,lion:queen")?;
     let odds = read_odds(&variant, odds)?;
@@ -252,8 +256,10 @@ fn text(values: &OddsValues) -> String {
     }
     if let Some(misfit) = values.misfit {
         text += &format!(
-            "\nsingle odds and odds against each other: chi-square {:.1} for {} degrees of freedom\n",
-            misfit.chi_square, misfit.degrees
+            "\nsingle odds and odds against each other: chi-square {:.1} for {} degree{} of freedom\n",
+            misfit.chi_square,
+            misfit.degrees,
+            if misfit.degrees == 1 { "" } else { "s" }
         );
     }
     let beside: String = values.beside.iter().filter_map(beside).collect();
@@ -276,7 +282,7 @@ fn match_row(m: &OddsMatch) -> Vec<String> {
         format!("{:.1} %", 100.0 * m.result.score),
         m.result.pentanomial.0.map(|n| n.to_string()).join(" "),
         m.result.games.to_string(),
-        m.logit.map_or(String::new(), |logit| format!("{logit:.2}")),
+        m.logit.map_or(String::new(), |logit| format!("{:.2}", (100.0 * logit).round() / 100.0 + 0.0)),
         interval,
     ]
 }

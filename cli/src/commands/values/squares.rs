@@ -17,7 +17,8 @@ pub(super) fn text(squares: &Squares) -> String {
     };
     let head = format!(
         "{} under ruleset {}: {} positions at rest of {} games, {by}; values in {unit}\n\
-         what a square adds to a piece's mean value, as Black sees the board; · where the games do not determine it",
+         what a square adds to a piece's mean value, as Black sees the board; * where the 95 % interval leaves out 0, · where the \
+         games do not determine it",
         squares.variant, squares.ruleset, squares.rows, squares.games
     );
     let decimals = if squares.unit == Unit::Logit { 2 } else { 1 };
@@ -42,13 +43,17 @@ fn table(table: &SquareTable, decimals: usize) -> String {
         return text;
     }
     let files = table.cells.len() / table.ranks;
-    let number =
-        |cell: &SquareValue| cell.difference.map_or("·".to_string(), |difference| signed(difference, decimals));
+    let number = |cell: &SquareValue| {
+        let apart =
+            cell.difference_low.is_some_and(|low| low > 0.0) || cell.difference_high.is_some_and(|high| high < 0.0);
+        let mark = if apart { "*" } else { " " };
+        cell.difference.map_or("· ".to_string(), |difference| signed(difference, decimals) + mark)
+    };
     let rows = table.cells.chunks(files).map(|rank| {
         let letter = rank[0].square.trim_start_matches(|c: char| c.is_ascii_digit());
         rank.iter().map(number).chain([letter.to_string()]).collect::<Vec<_>>()
     });
-    let header = table.cells[..files].iter().map(|cell| cell.file.to_string()).chain([String::new()]);
+    let header = table.cells[..files].iter().map(|cell| format!("{} ", cell.file)).chain([String::new()]);
     text += "\n";
     text + &output::right_aligned(&std::iter::once(header.collect()).chain(rows).collect::<Vec<_>>())
 }
@@ -68,7 +73,7 @@ mod tests {
     fn boards_stand_as_black_sees_them() {
         let cell = |square: &str, difference: Option<f64>| {
             serde_json::json!({"square": square, "file": square[..1].parse::<usize>().unwrap(), "rank": 1, "value": null,
-                "low": null, "high": null, "difference": difference, "difference_low": null, "difference_high": null,
+                "low": null, "high": null, "difference": difference, "difference_low": difference.map(|d| d - 0.1), "difference_high": difference.map(|d| d + 0.1),
                 "games": 1, "share": 0.1, "identified": difference.is_some()})
         };
         let cells = [cell("2a", Some(0.44)), cell("1a", None), cell("2b", Some(-0.02)), cell("1b", Some(-12.04))];
@@ -76,7 +81,7 @@ mod tests {
             "promoted": false, "folded": true, "files": 3, "ranks": 2, "value": 1.0, "low": 0.9, "high": 1.1, "cells": cells}))
         .unwrap();
         let expected = "歩 pawn: mean 1.0 (0.9 – 1.1), 3 of 4 squares identified, left and right together\n   \
-             2      1\n+0.4      ·  a\n 0.0  -12.0  b";
+             2       1\n+0.4*      ·   a\n 0.0   -12.0*  b";
         assert_eq!(super::table(&table, 1), expected);
     }
 }

@@ -39,8 +39,12 @@ pub(crate) fn text(measured: &Measured) -> String {
         Some([first, last]) => format!(" of generations {first} to {last}"),
         None => String::new(),
     };
+    let cut_off = match (values.method, measured.cut_off) {
+        (Method::Outcome, 1..) => format!("; {} games were cut off and do not count", measured.cut_off),
+        _ => String::new(),
+    };
     let mut text = format!(
-        "{} under ruleset {}: {} of {} games{generations}\n",
+        "{} under ruleset {}: {} of {} games{generations}{cut_off}\n",
         measured.variant,
         measured.ruleset,
         match (values.method, &measured.judge) {
@@ -67,7 +71,17 @@ pub(crate) fn text(measured: &Measured) -> String {
     } else {
         let headings = ["", "piece", "value", "95 % interval", "reference", "games with a difference", "told apart"];
         text += &output::table(&headings, &rows);
-        text += "\ntold apart: share of the information on a piece that its company with others leaves\n";
+        text += "\ntold apart: how far the piece is measured independently of others, 100 % if none comes and goes with it\n";
+        if values.unit == Unit::Reference {
+            let percent = 100.0 / (1.0 + (-values.scale).exp());
+            text += &format!(
+                "one point is {:.3} logits: it turns an even game into one of {:.1} %\n",
+                values.scale, percent
+            );
+        }
+        if values.method == Method::Increment {
+            text += "intervals are for other games of the same players, not for another judge\n";
+        }
     }
     let missing: Vec<_> =
         values.pieces.iter().filter(|piece| !piece.identified).map(|piece| piece.id.as_str()).collect();
@@ -198,7 +212,8 @@ pub(super) fn phases(measured: &Measured) -> String {
         ["", "piece", "whole game"].into_iter().chain(values.phases.iter().map(|phase| phase.phase.as_str())).collect();
     let line = |phase: &PhaseValues| {
         let scale = phase.scale.map_or("fewer than three pieces identified".to_string(), |scale| {
-            format!("{:.3} ({:.3} to {:.3}) logits per unit", scale.value, scale.low, scale.high)
+            let (value, low, high) = (scale.value, scale.low, scale.high);
+            format!("{value:.3} ({low:.3} to {high:.3}) logits per unit by {} pieces", phase.scale_pieces)
         });
         format!("{}: {} rows of {} games, {scale}", phase.phase.as_str(), phase.rows, phase.games)
     };
