@@ -230,18 +230,13 @@ pub fn by_increment(
 /// # Errors
 /// If a shard cannot be read.
 pub fn newest_generations(shards: Vec<ShardPair>, number: u32) -> Result<Vec<ShardPair>, MeasureError> {
-    let Some([_, last]) = generations(&shards)? else { return Ok(shards) };
-    let mut kept = Vec::new();
-    for shard in shards {
-        if generation(&shard)? + number > last {
-            kept.push(shard);
-        }
-    }
-    Ok(kept)
+    let of_shards = shards.iter().map(generation).collect::<Result<Vec<u32>, _>>()?;
+    let last = of_shards.iter().copied().max().unwrap_or(0);
+    Ok(shards.into_iter().zip(of_shards).filter(|(_, of)| last - of < number).map(|(shard, _)| shard).collect())
 }
 
 /// The first and the last generation of some shards.
-fn generations(shards: &[ShardPair]) -> Result<Option<[u32; 2]>, MeasureError> {
+pub(crate) fn generations(shards: &[ShardPair]) -> Result<Option<[u32; 2]>, MeasureError> {
     let mut ends: Option<[u32; 2]> = None;
     for shard in shards {
         let here = generation(shard)?;
@@ -279,10 +274,7 @@ fn finish(
         variant: variant.name().to_string(),
         ruleset: variant.ruleset().to_string(),
         judge: judge.map(str::to_owned),
-        reference_title: reference.map(|table| {
-            let chosen = if table.depends_on_promotion() { ", by the measured chance of promoting" } else { "" };
-            format!("{}{chosen}", table.title)
-        }),
+        reference_title: reference.map(ReferenceTable::title_by_kind),
         warning: reference.and_then(|table| table.other_moves(variant)),
         generations: games.generations,
         cut_off: games.cut_off,

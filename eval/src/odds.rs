@@ -290,7 +290,14 @@ impl Estimates {
             score: involved().find(|m| m.against.is_none()).map(|m| m.result.score),
             identified: missing.is_empty(),
             missing,
-            reference: reference.and_then(|table| table.value(id).or_else(|| table.value(&kind.moves_as))),
+            reference: reference.and_then(|table| {
+                // By the chance of promoting that another method's games showed.
+                let chance = |id: &str| {
+                    let promotions = others.iter().find(|other| !other.promotions.is_empty());
+                    promotions?.promotions.iter().find(|promotion| promotion.id == id)?.share.map(|share| share.value)
+                };
+                table.by_kind(std::iter::once((id.as_str(), kind.moves_as.as_str())), chance).value(id)
+            }),
             comparison: None,
             outcome: by(Method::Outcome),
             increment: by(Method::Increment),

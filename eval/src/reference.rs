@@ -206,9 +206,10 @@ impl ReferenceTable {
         ReferenceTable { rows: kinds.map(row).collect(), ..self.clone() }
     }
 
-    /// Whether some value depends on the chance of promoting.
-    pub fn depends_on_promotion(&self) -> bool {
-        self.rows.iter().any(|row| !row.by_promotion.is_empty())
+    /// The title of [`by_kind`](ReferenceTable::by_kind): where values depend on the chance of promoting it says so.
+    pub(crate) fn title_by_kind(&self) -> String {
+        let depends = self.rows.iter().any(|row| !row.by_promotion.is_empty());
+        format!("{}{}", self.title, if depends { ", by the measured chance of promoting" } else { "" })
     }
 }
 

@@ -1,12 +1,13 @@
 //! Piece values from shards made by hand: boards that lose pieces, and judgements that know what each was worth.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Color, Piece, Position, Variant};
 use eval::judge::{Judge, Recorded, logit};
-use eval::measure::{MeasureError, Measured, SECOND_ROYAL, by_increment, by_outcome};
+use eval::measure::{MeasureError, Measured, SECOND_ROYAL, by_increment, by_outcome, newest_generations};
 use eval::values::ValuesConfig;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -244,17 +245,22 @@ fn promotions_are_counted() {
     writer.finish().unwrap();
     let shards = find_shards(&[folder.path().join("positions")]).unwrap();
     let measured = by_outcome(&variant, &shards, None, &config(), 1).unwrap();
-    for promotion in &measured.promotions {
-        // Nine pawns and a rook a side in each of two games.
-        let expected = match promotion.id.as_str() {
-            "pawn" => (36, 1, Some([0; 3])),
-            "rook" => (4, 1, Some([3; 3])),
-            _ => (promotion.pieces, 0, None),
-        };
-        assert_eq!((promotion.pieces, promotion.promotions, promotion.plies), expected, "{promotion:?}");
-        assert!(promotion.pieces > 0 && promotion.after.is_none());
+    // What can promote in sho shogi, and how many of it two sides have at the start of two games.
+    let expected: BTreeMap<&str, (u64, u64, Option<[u16; 3]>)> = BTreeMap::from([
+        ("bishop", (4, 0, None)),
+        ("drunk_elephant", (4, 0, None)),
+        ("knight", (8, 0, None)),
+        ("lance", (8, 0, None)),
+        ("pawn", (36, 1, Some([0; 3]))),
+        ("rook", (4, 1, Some([3; 3]))),
+        ("silver_general", (8, 0, None)),
+    ]);
+    let found = measured.promotions.iter().map(|p| (p.id.as_str(), (p.pieces, p.promotions, p.plies))).collect();
+    assert_eq!(expected, found);
+    assert!(measured.promotions.iter().all(|promotion| promotion.after.is_none()));
+    // The newest generation is the only one, and no number is too large to ask for.
+    for number in [1, u32::MAX] {
+        assert_eq!(newest_generations(shards.clone(), number).unwrap(), shards);
     }
-    // All kinds of the start that can promote: not the gold general, the king and the promoted ones.
-    let can = variant.kinds().iter().filter(|kind| kind.promotes_to.is_some()).count();
-    assert_eq!(measured.promotions.len(), can);
+    assert_eq!(measured.generations, Some([0, 0]));
 }

@@ -130,7 +130,9 @@ fn values_by_the_measured_chance_of_promoting() {
     check(Some(0.0), [Some(3.5), Some(4.0), Some(10.0)]);
     check(Some(0.3), [Some(4.0), Some(4.0), Some(10.0)]);
     check(Some(0.95), [Some(4.5), Some(4.0), Some(10.0)]);
-    assert!(!ReferenceTable::builtin("chu_gcsa_exchange_p25").unwrap().depends_on_promotion());
+    let quarter = ReferenceTable::builtin("chu_gcsa_exchange_p25").unwrap();
+    let all = quarter.by_kind([("dragon_horse", "dragon_horse")].into_iter(), |_| Some(1.0));
+    assert_eq!(all.value("dragon_horse"), Some(4.0), "a column that is asked for is meant for all chances");
     let own = "id,value,p0,p50,p900\na,1,1,2,x\n";
     let table = ReferenceTable::from_csv(own, Path::new("own.csv")).unwrap();
     assert_eq!(table.by_kind([("a", "a")].into_iter(), |_| Some(0.9)).value("a"), Some(2.0));

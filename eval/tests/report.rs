@@ -195,7 +195,7 @@ fn a_whole_run_is_reported() {
     contains("96 games");
     // Points of the second gate: 4·0 + 6·½ + 14·1 + 3·1½ + 3·2 = 27.5 of 60.
     contains("45.8\u{a0}% (");
-    contains("failed against");
+    contains("1, failed");
     contains("Elo above random");
     contains("40 games between 3 players");
     contains("3.375");

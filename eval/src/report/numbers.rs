@@ -29,7 +29,9 @@ pub(super) fn significant(number: f64) -> String {
         x if x >= 9.995 => 1,
         _ => 2,
     };
-    minus(format!("{number:.decimals$}"))
+    let text = format!("{number:.decimals$}");
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));
+    minus(if is_zero { text.trim_start_matches('-').to_owned() } else { text })
 }
 
 /// A difference of ratings: `+310`, `−12`, `0`.
@@ -114,6 +116,7 @@ mod tests {
             (significant(9.999), "10.0"),
             (significant(123.4), "123"),
             (significant(-1.0), "−1.00"),
+            (significant(-0.001), "0.00"),
             (elo(-0.2), "0"),
             (elo(310.4), "+310"),
             (elo(-31.0), "−31"),

@@ -199,14 +199,17 @@ fn reproduce(m: &mut Markup, report: &RunReport) {
     };
     paragraph(m, "Keep the configuration below as run.toml, and let the program do it all again:");
     m.element("pre", &[], |m| m.leaf("code", &[], "shishi run run.toml --out runs/again"));
-    paragraph(m, "Or measure the values of a run’s games again, here those of its newest five generations:");
-    m.element("pre", &[], |m| {
+    if let Some(values) = report.values.as_ref().or(report.increment.as_ref()) {
+        paragraph(m, "Or measure the values of the same games again:");
+        let generations =
+            values.generations.map_or(String::new(), |[first, last]| format!(" --generations {}", last - first + 1));
         let judge = report.increment.as_ref().and_then(|values| values.judge.as_deref());
         let network = judge.and_then(|judge| judge.strip_prefix("net:"));
         let network = network.map_or(String::new(), |number| format!(" --network RUN/networks/{number}"));
-        let by_exchanges = format!("shishi values RUN --generations 5 --method increment{network}");
-        m.leaf("code", &[], format!("shishi values RUN --generations 5\n{by_exchanges}"));
-    });
+        let commands =
+            format!("shishi values RUN{generations}\nshishi values RUN{generations} --method increment{network}");
+        m.element("pre", &[], |m| m.leaf("code", &[], commands));
+    }
     let program =
         report.games.as_ref().map_or(String::new(), |games| format!(" The games were played by {}.", games.program));
     let rules = report.variant.as_ref().and_then(|variant| variant.fingerprint.as_ref());

@@ -1,7 +1,7 @@
 //! What the values say: which pieces disagree with the reference, and what two methods say of the same pieces.
 
 use super::markup::Markup;
-use super::numbers::{count, counted, range, significant};
+use super::numbers::{count, counted, player, range, significant};
 use super::page::{note, paragraph};
 use super::tables::{self, Cell, table};
 use super::{PieceRow, ValuesReport};
@@ -63,7 +63,7 @@ fn name(row: &PieceRow) -> String {
 /// Values by exchanges beside those by outcomes.
 pub(super) fn methods(m: &mut Markup, outcome: Option<&ValuesReport>, increment: &ValuesReport) {
     m.leaf("h3", &[], "By outcomes and by exchanges");
-    let judge = increment.judge.as_deref().unwrap_or("a judge");
+    let judge = &increment.judge.as_deref().map_or("a judge".to_owned(), player);
     paragraph(
         m,
         format!(

@@ -71,7 +71,7 @@ pub(super) fn squares(m: &mut Markup, squares: &Squares, rules: Option<&Variant>
     note(
         m,
         format!(
-            "From values/squares.json: the newest positions of the run. Numbers are what a square adds to the piece’s mean \
+            "From values/squares.json. Numbers are what a square adds to the piece’s mean \
              value or takes from it, in {unit}, as the owner sees the board from below; bold where the 95\u{a0}% interval \
              leaves 0 out, blank with a dot where the games do not determine the value. The mean counts each square as \
              often as pieces stand on it. Of pieces that move alike to both sides left and right are one, and the right half \

@@ -106,7 +106,7 @@ pub(super) fn strength(m: &mut Markup, strength: &Strength) {
         "score against random",
         "score against material",
         "games",
-        "gate",
+        "gate against",
         "won – drawn – lost",
         "score",
         "Elo above first",
@@ -125,7 +125,7 @@ fn network_row(network: &NetworkStrength) -> Vec<Cell> {
     let gate = network
         .gate_against
         .zip(network.gate_accepted)
-        .map(|(against, accepted)| format!("{} against {against}", if accepted { "passed" } else { "failed" }));
+        .map(|(against, accepted)| format!("{against}, {}", if accepted { "passed" } else { "failed" }));
     vec![
         Cell::number(network.network.to_string()),
         score(&network.random),

@@ -2,10 +2,10 @@
 //!
 //! For one kind k at a time, over all positions at rest, every game with total weight 1:
 //!
-//! eta = p (c + sum_{j != k} b_j d_j + sum_s b_{k,s} d_{k,s})
+//! eta = k_phase (c + sum_{j != k} b_j d_j + sum_s b_{k,s} d_{k,s})
 //!
 //! where d_j is Black's number of kind j less White's, d_{k,s} Black's pieces k on cell s less White's, each side seen from
-//! its own end of the board, and p the slope of the phase in the regression without squares. eta explains the outcome of
+//! its own end of the board, and k_phase the slope of the phase in the regression without squares. eta explains the outcome of
 //! the game, by logistic regression, or a judge's logit of the position, by least squares. The latter is precise, and the
 //! judge's opinion of squares.
 
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::{Estimates, Scales, covariance, log_errors};
 use crate::interval::{Interval, percentile_interval};
 use crate::judge::Judge;
-use crate::measure::{Layout, MeasureError};
+use crate::measure::{Layout, MeasureError, generations};
 use crate::phase::Phase;
 use crate::promotion::Promotions;
 use crate::reference::ReferenceTable;
@@ -97,6 +97,9 @@ pub struct Squares {
     pub judge: Option<String>,
     /// Title of the reference table that the scale comes from, if there is one.
     pub reference_title: Option<String>,
+    /// First and last generation of the games that were looked at.
+    #[serde(default)]
+    pub generations: Option<[u32; 2]>,
     /// Games that count.
     pub games: u64,
     /// Positions at rest that count.
@@ -236,7 +239,8 @@ pub fn measure_squares(
         ruleset: variant.ruleset().to_owned(),
         method,
         judge: judge.map(|judge| judge.id().to_owned()),
-        reference_title: reference.map(|table| table.title.clone()),
+        reference_title: reference.map(ReferenceTable::title_by_kind),
+        generations: generations(shards)?,
         games,
         rows: track.rows(),
         unit: scales.unit,

@@ -158,14 +158,16 @@ fn last_accepted(
 ) -> anyhow::Result<(String, Player)> {
     let folder = run.join("networks");
     let networks = crate::commands::ladder::existing(&folder)?;
-    let mut chosen = networks.last().copied().context("the run has no networks")?;
+    let mut accepted = None;
     for &network in networks.iter().rev() {
         let gate: Option<Gate> = read_json(&run.join("matches").join(format!("gate-{network:06}.json")))?;
         if gate.is_some_and(|gate| gate.accepted) {
-            chosen = network;
+            accepted = Some(network);
             break;
         }
     }
+    let chosen = accepted
+        .with_context(|| format!("no network in {} has passed a gate; name who plays by --player", folder.display()))?;
     let folder = folder.join(format!("{chosen:06}"));
     let network = Checkpoint::load(&folder, variant, &device.device)?.network;
     let player = Player::Net { evaluator: Arc::new(train::evaluator(&network, variant)), search };
