@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod judge;
 mod learning;
+mod measuring;
 mod output;
 mod pipeline;
 mod players;

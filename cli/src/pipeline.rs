@@ -14,9 +14,9 @@ use anyhow::{Context, bail};
 use engine::Variant;
 use eval::judge::{Judge, Recorded};
 use eval::matches::{Conduct, Contestants, MatchConfig, MatchError, MatchProgress, MatchResult, play_match};
-use eval::measure::{Measured, by_increment, by_outcome, newest_generations};
+use eval::measure::{Measured, newest_generations};
 use eval::reference::ReferenceTable;
-use eval::squares::{Kinds, Squares, measure_squares, newest};
+use eval::squares::{Kinds, newest};
 use selfplay::data::{PositionRow, ShardPair, ShardReader, find_shards};
 use selfplay::{Evaluator, Generation, MaterialValues, Method, Player, Progress, Uniform, derive_seed, generate};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,7 @@ use crate::commands::match_::elo;
 use crate::config::RunConfig;
 use crate::judge::NetworkJudge;
 use crate::learning::{Unfinished, warn_of_losses, warn_of_targets};
+use crate::measuring::{measure_by_square, measure_values};
 use crate::players;
 use crate::rates::Rates;
 use crate::session::{Bar, Interrupted, RunLock, log_event, read_json, write_json, write_whole};
@@ -425,50 +426,6 @@ impl Run {
         )?;
         write_json(&path, &squares)
     }
-}
-
-/// Values by square, with a line on stderr: by outcomes, or as the judge sees positions if there is one.
-pub(crate) fn measure_by_square(
-    variant: &Arc<Variant>,
-    shards: &[ShardPair],
-    kinds: &Kinds,
-    judge: Option<&dyn Judge>,
-    reference: Option<&ReferenceTable>,
-    config: &eval::values::ValuesConfig,
-    seed: u64,
-) -> anyhow::Result<Squares> {
-    let started = Instant::now();
-    let squares = measure_squares(variant, shards, kinds, judge, reference, config, seed)?;
-    eprintln!(
-        "values by square: {} positions of {} games, {:.1} s",
-        squares.rows,
-        squares.games,
-        started.elapsed().as_secs_f64()
-    );
-    Ok(squares)
-}
-
-/// Values from shards, with a line on stderr: by outcomes, or by exchanges if there is a judge.
-pub(crate) fn measure_values(
-    variant: &Arc<Variant>,
-    shards: &[ShardPair],
-    judge: Option<&dyn Judge>,
-    reference: Option<&ReferenceTable>,
-    config: &eval::values::ValuesConfig,
-    seed: u64,
-) -> anyhow::Result<Measured> {
-    let started = Instant::now();
-    let (measured, rows) = match judge {
-        None => (by_outcome(variant, shards, reference, config, seed)?, "positions"),
-        Some(judge) => (by_increment(variant, shards, judge, reference, config, seed)?, "exchanges"),
-    };
-    eprintln!(
-        "piece values: {} {rows} of {} games, {:.1} s",
-        measured.values.rows,
-        measured.values.games,
-        started.elapsed().as_secs_f64()
-    );
-    Ok(measured)
 }
 
 /// A match with its progress and its result on stderr.

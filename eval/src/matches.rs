@@ -12,9 +12,9 @@ use selfplay::{ExternalError, GameSetup, PlayOptions, PlayedGame, Player, derive
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::handicap::{Handicap, HandicapError, PairStart, PairStarts};
 use crate::match_record::{MatchRecord, RecordError, RecordedGame, RecordedPair};
 use crate::match_stats::{Pentanomial, Results, Sprt, SprtError, Verdict};
+use crate::starts::{Odds, OddsError, PairStart, PairStarts};
 
 /// Settings of a match.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -196,7 +196,7 @@ pub enum MatchError {
     External(#[from] ExternalError),
     /// Nothing to start from.
     #[error(transparent)]
-    Handicap(#[from] HandicapError),
+    Odds(#[from] OddsError),
     /// Its record cannot be read or written, or is of another match.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -232,7 +232,7 @@ pub fn play_match(
 }
 
 /// Plays a match with odds of a player against itself, without a sequential test: in each pair the second player gives what
-/// the handicap says, from one opening with Black and with White. So the score is that of the side that gives nothing.
+/// the odds say, from one opening with Black and with White. So the score is that of the side that gives nothing.
 ///
 /// A record goes on with any number of games: a match of more games begins with the games of a shorter one.
 ///
@@ -241,7 +241,7 @@ pub fn play_match(
 pub fn play_odds(
     variant: &Arc<Variant>,
     player: (&str, &Player),
-    handicap: &Handicap,
+    odds: &Odds,
     config: &MatchConfig,
     seed: u64,
     conduct: &Conduct<'_>,
@@ -249,13 +249,13 @@ pub fn play_odds(
 ) -> Result<MatchResult, MatchError> {
     let config = MatchConfig { sprt: None, ..*config };
     let contestants = Contestants { first: player, second: player };
-    play(variant, &contestants, Some(handicap), &config, seed, conduct, progress)
+    play(variant, &contestants, Some(odds), &config, seed, conduct, progress)
 }
 
 fn play(
     variant: &Arc<Variant>,
     contestants: &Contestants<'_>,
-    handicap: Option<&Handicap>,
+    odds: Option<&Odds>,
     config: &MatchConfig,
     seed: u64,
     conduct: &Conduct<'_>,
@@ -266,7 +266,7 @@ fn play(
     let (record, mut recorded) = match conduct.record {
         None => (None, BTreeMap::new()),
         Some(path) => {
-            let (record, recorded) = MatchRecord::open(path, &settings(variant, contestants, handicap, config, seed))?;
+            let (record, recorded) = MatchRecord::open(path, &settings(variant, contestants, odds, config, seed))?;
             (Some(record), recorded)
         }
     };
@@ -280,7 +280,7 @@ fn play(
         max_plies: config.max_plies,
         cache_mb: config.cache_mb,
     };
-    let mut starts = PairStarts::new(variant, config.opening_plies, handicap, seed);
+    let mut starts = PairStarts::new(variant, config.opening_plies, odds, seed);
     let mut ledger = Ledger::new(record, recorded, sprt);
     let mut drawn = 0;
     while drawn < pairs && !ledger.decided() && !conduct.stop.load(Ordering::Relaxed) {
@@ -330,7 +330,7 @@ fn play(
 fn settings(
     variant: &Variant,
     contestants: &Contestants<'_>,
-    handicap: Option<&Handicap>,
+    odds: Option<&Odds>,
     config: &MatchConfig,
     seed: u64,
 ) -> Map<String, Value> {
@@ -355,8 +355,8 @@ fn settings(
         ("beta", json!(config.beta)),
     ];
     let mut settings: Map<String, Value> = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    if let Some(handicap) = handicap {
-        settings.insert("odds".to_owned(), json!(handicap.name()));
+    if let Some(odds) = odds {
+        settings.insert("odds".to_owned(), json!(odds.name()));
         // Without a test the number decides nothing about the games before the last.
         settings.remove("games");
     }

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::{Compared, Comparison, compare};
 use crate::differences::{Joint, Measurement, Misfit};
-use crate::handicap::Handicap;
 use crate::interval::{Agreement, Interval, MIN_PIECES, percentile_interval};
 use crate::match_stats::Results;
 use crate::matches::MatchResult;
@@ -19,6 +18,7 @@ use crate::measure::Measured;
 use crate::normal::Z95;
 use crate::rank_stats::{log_fit, log_slope};
 use crate::reference::ReferenceTable;
+use crate::starts::Odds;
 use crate::values::{Method, Unit, ValuesConfig};
 
 /// Logits of the score in an Elo.
@@ -65,13 +65,13 @@ pub struct OddsMatch {
 
 impl OddsMatch {
     /// What a match says.
-    pub fn new(variant: &Variant, handicap: &Handicap, result: MatchResult) -> Self {
+    pub fn new(variant: &Variant, odds: &Odds, result: MatchResult) -> Self {
         let id = |kind: PieceKind| variant.kind(kind).id.clone();
         let logit = |elo: Option<f64>| elo.filter(|_| result.games > 0).map(|elo| elo * LOGITS_PER_ELO);
         OddsMatch {
-            name: handicap.name().to_owned(),
-            piece: id(handicap.piece()),
-            against: handicap.against().map(id),
+            name: odds.name().to_owned(),
+            piece: id(odds.piece()),
+            against: odds.against().map(id),
             logit: logit(result.elo),
             logit_error: result.pentanomial.logit_error(),
             logit_low: logit(result.elo_low),
@@ -335,7 +335,7 @@ impl Estimates {
             None => missing.push("no positive value".to_owned()),
             Some(error) if error >= config.max_log_error => {
                 // An error shrinks with the root of the number of games.
-                let enough = games as f64 * (error / config.max_log_error).powi(2);
+                let enough = (games as f64 * (error / config.max_log_error).powi(2)).max(config.min_games as f64);
                 missing.push(format!(
                     "error of the logarithm {error:.2}, not below {:.2}; {:.0} games would do, should the value stay",
                     config.max_log_error,

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Color, Piece, Position, Variant};
 use eval::differences::{Joint, Measurement};
-use eval::handicap::Handicap;
 use eval::match_record::RecordedPair;
 use eval::match_stats::{Pentanomial, Results};
 use eval::matches::{Conduct, MatchConfig, MatchError, MatchResult, play_odds};
 use eval::measure::Measured;
 use eval::odds::{OddsMatch, OddsSettings, OddsValues};
 use eval::reference::ReferenceTable;
+use eval::starts::Odds;
 use eval::values::{Unit, ValuesConfig};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -41,8 +41,8 @@ fn play(
     let player = Player::Material(MaterialValues::from_mobility(&variant));
     let stop = AtomicBool::new(false);
     let conduct = Conduct { threads, record, stop: &stop };
-    let handicap = Handicap::parse(&variant, odds).unwrap();
-    play_odds(&variant, ("material", &player), &handicap, config, 5, &conduct, &|progress| {
+    let odds = Odds::parse(&variant, odds).unwrap();
+    play_odds(&variant, ("material", &player), &odds, config, 5, &conduct, &|progress| {
         if progress.games >= games {
             stop.store(true, Ordering::Relaxed);
         }
@@ -67,7 +67,7 @@ fn of_pairs(variant: &Arc<Variant>, odds: &str, pentanomial: [u64; 5]) -> OddsMa
         "distinct": 2 * (a + b + c + d + e), "mean_plies": 9.0, "complete": true,
     });
     result.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    OddsMatch::new(variant, &Handicap::parse(variant, odds).unwrap(), serde_json::from_value(result).unwrap())
+    OddsMatch::new(variant, &Odds::parse(variant, odds).unwrap(), serde_json::from_value(result).unwrap())
 }
 
 fn values(matches: &[(&str, [u64; 5])], reference: Option<&ReferenceTable>, others: &[Measured]) -> OddsValues {
@@ -86,7 +86,7 @@ const GOLD: [u64; 5] = [60, 0, 160, 0, 180];
 fn names_that_cannot_be_given() {
     let variant = sho();
     let check = |odds: &str, parts: &[&str]| {
-        let error = Handicap::parse(&variant, odds).unwrap_err().to_string();
+        let error = Odds::parse(&variant, odds).unwrap_err().to_string();
         assert!(parts.iter().chain(&[odds]).all(|part| error.contains(part)), "{error}");
     };
     check("lion", &["is no piece", "A or A:B of drunk_elephant, rook, bishop"]);
@@ -96,7 +96,7 @@ fn names_that_cannot_be_given() {
     check("rook:king", &["`king` is royal"]);
     check("rook:", &["`` is no piece"]);
     check("rook:rook", &["stand in for itself"]);
-    let odds = Handicap::parse(&variant, "rook:bishop").unwrap();
+    let odds = Odds::parse(&variant, "rook:bishop").unwrap();
     assert_eq!((odds.name(), odds.piece()), ("rook:bishop", variant.kind_by_id("rook").unwrap()));
     assert_eq!(odds.against(), variant.kind_by_id("bishop"));
 }
@@ -109,7 +109,7 @@ fn both_games_start_at_the_opening_with_a_piece_given() {
         let folder = tempfile::tempdir().unwrap();
         let record = folder.path().join("odds.jsonl");
         play(odds, &config(), Some(&record), usize::MAX, 2).unwrap();
-        let handicap = Handicap::parse(&variant, odds).unwrap();
+        let given = Odds::parse(&variant, odds).unwrap();
         let found = pairs(&record);
         assert_eq!(found.len(), 12);
         for pair in found {
@@ -121,7 +121,7 @@ fn both_games_start_at_the_opening_with_a_piece_given() {
                 let boards = opening.codes().iter().zip(start.codes());
                 let changed: Vec<_> = boards.filter(|(before, after)| before != after).collect();
                 let piece = |kind| Piece { color: giver, kind }.code();
-                let expected = (piece(handicap.piece()), handicap.against().map_or(0, piece));
+                let expected = (piece(given.piece()), given.against().map_or(0, piece));
                 assert_eq!(changed, [(&expected.0, &expected.1)], "{odds}: {}", start.sfen());
                 assert_eq!(start.side_to_move(), opening.side_to_move());
                 assert!(start.winning_capture().is_none());

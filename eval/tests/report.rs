@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::{Position, Variant};
-use eval::handicap::Handicap;
 use eval::judge::Recorded;
 use eval::ladder::{Entrant, Ladder, Pairing};
 use eval::measure::{Measured, by_increment, by_outcome};
 use eval::odds::{OddsMatch, OddsSettings, OddsValues};
 use eval::reference::ReferenceTable;
 use eval::report::{self, ReportError};
+use eval::starts::Odds;
 use eval::values::ValuesConfig;
 use selfplay::data::find_shards;
 use selfplay::{Generation, SearchConfig, SelfplayConfig, Uniform, generate};
@@ -140,7 +140,7 @@ fn odds(variant: &Arc<Variant>, others: &[Measured], table: Option<&ReferenceTab
     };
     let matches = [("rook", [0, 0, 20, 0, 80]), ("bishop", [0, 0, 0, 0, 100])].map(|(name, pairs)| {
         let result = serde_json::from_value(match_result("net:000002", "net:000002", pairs)).unwrap();
-        OddsMatch::new(variant, &Handicap::parse(variant, name).unwrap(), result)
+        OddsMatch::new(variant, &Odds::parse(variant, name).unwrap(), result)
     });
     OddsValues::of(variant, settings, matches.into(), table, others, &ValuesConfig::default())
 }

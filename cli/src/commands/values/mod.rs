@@ -17,7 +17,8 @@ use selfplay::data::{PositionRow, ShardReader, find_shards};
 
 use crate::args::VariantArgs;
 use crate::judge::NetworkJudge;
-use crate::{output, pipeline, session};
+use crate::measuring::{measure_by_square, measure_values};
+use crate::{output, session};
 
 pub(crate) use text::text;
 
@@ -131,7 +132,7 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
             [all] if all == "all" => Kinds::all(&variant),
             ids => Kinds::named(&variant, ids)?,
         };
-        let measured = pipeline::measure_by_square(&variant, &shards, &kinds, judge, table, &config, args.seed)?;
+        let measured = measure_by_square(&variant, &shards, &kinds, judge, table, &config, args.seed)?;
         if args.json {
             output::json(&serde_json::to_value(&measured)?);
         } else {
@@ -139,7 +140,7 @@ pub(crate) fn run(args: Values) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let measured = pipeline::measure_values(&variant, &shards, judge, table, &config, args.seed)?;
+    let measured = measure_values(&variant, &shards, judge, table, &config, args.seed)?;
     if args.json {
         let mut document = serde_json::to_value(&measured)?;
         document["ceilings"] = serde_json::to_value(CEILINGS)?;

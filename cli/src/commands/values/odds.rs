@@ -7,13 +7,13 @@ use anyhow::{Context, bail};
 use clap::Args;
 use engine::Variant;
 use eval::compare::Verdict;
-use eval::handicap::Handicap;
 use eval::interval::Interval;
 use eval::match_record::RecordError;
 use eval::matches::{Conduct, MatchConfig, MatchError, play_odds};
 use eval::measure::Measured;
 use eval::odds::{Beside, OddsMatch, OddsPiece, OddsSettings, OddsValues};
 use eval::reference::ReferenceTable;
+use eval::starts::Odds;
 use eval::values::{Method, Unit};
 use selfplay::{Player, PlayerSpec, SearchConfig, derive_seed};
 use train::{Checkpoint, Device};
@@ -124,8 +124,8 @@ pub(crate) fn run(args: &OddsArgs, common: &Common<'_>) -> anyhow::Result<()> {
         games: config.games,
         seed: common.seed,
     };
-    let table_of = Table { variant: &variant, player: &player, settings: &settings, config: &config, folder: &folder };
-    let matches = table_of.play(&odds, session::threads(common.threads))?;
+    let wanted = Matches { variant: &variant, player: &player, settings: &settings, config: &config, folder: &folder };
+    let matches = wanted.play(&odds, session::threads(common.threads))?;
     let values = OddsValues::of(&variant, settings, matches, table.as_ref(), &others, &run_config.values);
     write_json(&common.run.join("values").join("odds.json"), &values)?;
     if common.json {
@@ -136,16 +136,16 @@ pub(crate) fn run(args: &OddsArgs, common: &Common<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read_odds(variant: &Arc<Variant>, list: &str) -> anyhow::Result<Vec<Handicap>> {
-    let mut odds: Vec<Handicap> = Vec::new();
+fn read_odds(variant: &Arc<Variant>, list: &str) -> anyhow::Result<Vec<Odds>> {
+    let mut all: Vec<Odds> = Vec::new();
     for text in list.split(',') {
-        let handicap = Handicap::parse(variant, text.trim()).context("--pieces")?;
-        if odds.contains(&handicap) {
-            bail!("--pieces: `{}` twice", handicap.name());
+        let odds = Odds::parse(variant, text.trim()).context("--pieces")?;
+        if all.contains(&odds) {
+            bail!("--pieces: `{}` twice", odds.name());
         }
-        odds.push(handicap);
+        all.push(odds);
     }
-    Ok(odds)
+    Ok(all)
 }
 
 /// The network that played at the end of a run: the last one that was accepted, else the last there is. It searches as in
@@ -175,7 +175,7 @@ fn last_accepted(
 }
 
 /// Who plays, how, and where it is kept.
-struct Table<'a> {
+struct Matches<'a> {
     variant: &'a Arc<Variant>,
     player: &'a Player,
     settings: &'a OddsSettings,
@@ -183,19 +183,19 @@ struct Table<'a> {
     folder: &'a Path,
 }
 
-impl Table<'_> {
-    fn play(&self, odds: &[Handicap], threads: usize) -> anyhow::Result<Vec<OddsMatch>> {
+impl Matches<'_> {
+    fn play(&self, all: &[Odds], threads: usize) -> anyhow::Result<Vec<OddsMatch>> {
         let stop = session::stop_flag()?;
         let mut matches = Vec::new();
-        for handicap in odds {
-            let record = self.record(handicap);
+        for odds in all {
+            let record = self.record(odds);
             let conduct = Conduct { threads, record: Some(&record), stop: &stop };
-            let of_name: Vec<u64> = handicap.name().bytes().map(u64::from).collect();
+            let of_name: Vec<u64> = odds.name().bytes().map(u64::from).collect();
             let seed = derive_seed(&[self.settings.seed, derive_seed(&of_name)]);
             let player = (self.settings.player.as_str(), self.player);
-            let what = format!("odds {}", handicap.name());
+            let what = format!("odds {}", odds.name());
             let result = pipeline::show_progress(&what, self.config, |progress| {
-                play_odds(self.variant, player, handicap, self.config, seed, &conduct, progress)
+                play_odds(self.variant, player, odds, self.config, seed, &conduct, progress)
             });
             let result = result.map_err(|error| match error.downcast_ref() {
                 Some(MatchError::Record(RecordError::Differs { .. })) => {
@@ -207,14 +207,14 @@ impl Table<'_> {
                 let kept = format!("finished pairs are in {}; the same command goes on", self.folder.display());
                 return Err(Interrupted(kept).into());
             }
-            matches.push(OddsMatch::new(self.variant, handicap, result));
+            matches.push(OddsMatch::new(self.variant, odds, result));
         }
         Ok(matches)
     }
 
     /// The record of a match; a colon may not stand in file names everywhere.
-    fn record(&self, handicap: &Handicap) -> PathBuf {
-        self.folder.join(format!("{}.games.jsonl", handicap.name().replace(':', "-")))
+    fn record(&self, odds: &Odds) -> PathBuf {
+        self.folder.join(format!("{}.games.jsonl", odds.name().replace(':', "-")))
     }
 }
 

@@ -10,7 +10,7 @@ use selfplay::{MaterialValues, Openings};
 
 /// What one side has less than the other: a piece, or a piece that is replaced by another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handicap {
+pub struct Odds {
     name: String,
     piece: PieceKind,
     against: Option<PieceKind>,
@@ -18,7 +18,7 @@ pub struct Handicap {
 
 /// Odds that cannot be given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HandicapError {
+pub enum OddsError {
     /// A name is not that of a piece that can be given.
     #[error("odds `{text}`: `{id}` {what}; expected A or A:B of {known}")]
     Piece {
@@ -30,6 +30,14 @@ pub enum HandicapError {
         what: &'static str,
         /// The names there are.
         known: String,
+    },
+    /// A piece would be replaced by its like.
+    #[error("odds `{text}`: `{id}` would stand in for itself; expected two different pieces")]
+    Same {
+        /// The odds as written.
+        text: String,
+        /// The piece.
+        id: String,
     },
     /// No opening leaves something to play for.
     #[error(
@@ -46,12 +54,12 @@ pub enum HandicapError {
     },
 }
 
-impl Handicap {
+impl Odds {
     /// Odds as written: `A`, one side is without one A; `A:B`, it has a B in the place of one A.
     ///
     /// # Errors
-    /// [`HandicapError::Piece`] for kinds that are unknown, royal, or not on the board at the start.
-    pub fn parse(variant: &Arc<Variant>, text: &str) -> Result<Handicap, HandicapError> {
+    /// [`OddsError::Piece`] for kinds that are unknown, royal, or not on the board at the start.
+    pub fn parse(variant: &Arc<Variant>, text: &str) -> Result<Odds, OddsError> {
         let start = Position::start(variant);
         let there = |kind: PieceKind| Color::ALL.into_iter().all(|color| start.count(color, kind) > 0);
         let kind = |id: &str| {
@@ -64,22 +72,16 @@ impl Handicap {
             let kinds = variant.kinds().iter().enumerate();
             let known = kinds.filter(|(i, kind)| !kind.royal && there(PieceKind::new(*i)));
             let known: Vec<&str> = known.map(|(_, kind)| kind.id.as_str()).collect();
-            Err(HandicapError::Piece { text: text.to_owned(), id: id.to_owned(), what, known: known.join(", ") })
+            Err(OddsError::Piece { text: text.to_owned(), id: id.to_owned(), what, known: known.join(", ") })
         };
         let (piece, against) = match text.split_once(':') {
             None => (kind(text)?, None),
             Some((piece, against)) => (kind(piece)?, Some(kind(against)?)),
         };
         if against == Some(piece) {
-            let (id, what) = (variant.kind(piece).id.clone(), "would stand in for itself");
-            return Err(HandicapError::Piece {
-                text: text.to_owned(),
-                id,
-                what,
-                known: "two different kinds".to_owned(),
-            });
+            return Err(OddsError::Same { text: text.to_owned(), id: variant.kind(piece).id.clone() });
         }
-        Ok(Handicap { name: text.to_owned(), piece, against })
+        Ok(Odds { name: text.to_owned(), piece, against })
     }
 
     /// The odds as written.
@@ -101,6 +103,7 @@ impl Handicap {
     /// front; `None` if it is gone on one side, or one of the games is not worth playing.
     fn games(&self, opening: &Game, number: usize, values: &MaterialValues) -> Option<[Game; 2]> {
         let mut moves = Vec::new();
+        // What hangs with the piece on the board hangs for both sides alike, in their two games.
         let hung_before = values.wins_at_once(opening, &mut moves);
         let mut without = |giver: Color| {
             let at_start = squares_of(opening.start(), Piece { color: giver, kind: self.piece });
@@ -158,7 +161,7 @@ pub(crate) struct PairStart {
 pub(crate) struct PairStarts<'a> {
     openings: Openings,
     plies: u32,
-    handicap: Option<&'a Handicap>,
+    odds: Option<&'a Odds>,
     values: MaterialValues,
     rng: Xoshiro256PlusPlus,
     used: HashSet<u64>,
@@ -168,11 +171,11 @@ pub(crate) struct PairStarts<'a> {
 const ATTEMPTS: usize = 100;
 
 impl<'a> PairStarts<'a> {
-    pub(crate) fn new(variant: &Arc<Variant>, plies: u32, handicap: Option<&'a Handicap>, seed: u64) -> Self {
+    pub(crate) fn new(variant: &Arc<Variant>, plies: u32, odds: Option<&'a Odds>, seed: u64) -> Self {
         PairStarts {
             openings: Openings::new(variant, plies).balanced(),
             plies,
-            handicap,
+            odds,
             values: MaterialValues::from_mobility(variant),
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             used: HashSet::new(),
@@ -180,22 +183,22 @@ impl<'a> PairStarts<'a> {
     }
 
     /// The start of the next pair.
-    pub(crate) fn draw(&mut self) -> Result<PairStart, HandicapError> {
-        let Some(handicap) = self.handicap else {
+    pub(crate) fn draw(&mut self) -> Result<PairStart, OddsError> {
+        let Some(odds) = self.odds else {
             let opening = self.opening();
             let sfen = opening.position().sfen();
             return Ok(PairStart { opening: sfen, starts: None, games: [opening.clone(), opening] });
         };
         for _ in 0..ATTEMPTS {
             let opening = self.opening();
-            let count = opening.start().count(Color::Black, handicap.piece).max(1);
+            let count = opening.start().count(Color::Black, odds.piece).max(1);
             let number = self.rng.random_range(0..count);
-            if let Some(games) = handicap.games(&opening, number, &self.values) {
+            if let Some(games) = odds.games(&opening, number, &self.values) {
                 let starts = Some(games.each_ref().map(|game| game.position().sfen()));
                 return Ok(PairStart { opening: opening.position().sfen(), starts, games });
             }
         }
-        Err(HandicapError::NoOpening { name: handicap.name.clone(), attempts: ATTEMPTS, plies: self.plies })
+        Err(OddsError::NoOpening { name: odds.name.clone(), attempts: ATTEMPTS, plies: self.plies })
     }
 
     fn opening(&mut self) -> Game {
