@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use selfplay::derive_seed;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -29,6 +30,11 @@ pub(crate) fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     })
     .context("cannot handle Ctrl-C")?;
     Ok(stop)
+}
+
+/// A number that stands for a name, to derive seeds from.
+pub(crate) fn number_of(name: &str) -> u64 {
+    derive_seed(&name.bytes().map(u64::from).collect::<Vec<_>>())
 }
 
 /// Number of threads: the one given, or all cores.

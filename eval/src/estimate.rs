@@ -4,7 +4,7 @@ use ndarray::Array2;
 
 use crate::compare::{Compared, Comparison, compare};
 use crate::design::Design;
-use crate::interval::{Agreement, Interval, percentile_interval};
+use crate::interval::{Agreement, Interval, MIN_PIECES, percentile_interval};
 use crate::regression::{Fit, Model, RegressionError};
 use crate::values::{Bootstrap, PieceValue, Unit, ValuesConfig};
 
@@ -130,7 +130,7 @@ pub(crate) struct Scales {
 }
 
 impl Scales {
-    /// The geometric mean of coefficient over yardstick; `None` with fewer than [`FEWEST_COMPARED`] of them, for then it would
+    /// The geometric mean of coefficient over yardstick; `None` with fewer than [`MIN_PIECES`] of them, for then it would
     /// be those pieces' own values and make them equal to what they are measured by.
     pub(crate) fn of(compared: &[Yardstick<'_>], replicates: usize) -> Option<Self> {
         let mean = |log: &dyn Fn(&Yardstick<'_>) -> f64| {
@@ -140,7 +140,7 @@ impl Scales {
         let draw = |i: usize| {
             mean(&|y| (y.piece.replicate(i) / y.replicates.as_ref().map_or(y.value, |values| values[i])).ln())
         };
-        (compared.len() >= FEWEST_COMPARED).then(|| Scales {
+        (compared.len() >= MIN_PIECES).then(|| Scales {
             unit: Unit::Reference,
             estimate: mean(&|y| (y.piece.coefficient / y.value).ln()),
             replicates: (0..replicates).map(draw).collect(),
@@ -164,9 +164,6 @@ impl Scales {
         percentile_interval(self.estimate, self.replicates.iter().map(|&scale| Some(scale)))
     }
 }
-
-/// Pieces that a scale is found from, at least.
-const FEWEST_COMPARED: usize = 3;
 
 /// The comparison of each piece that is compared, once there is a common scale.
 pub(crate) fn comparisons(

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rank_stats::{PairCounts, log_fit, log_slope, spearman};
 
-/// Fewest pieces for which agreement is said at all.
+/// Fewest pieces that a scale is found from and for which agreement is said at all.
 pub const MIN_PIECES: usize = 3;
 
 /// A statistic of a reference and an estimate.

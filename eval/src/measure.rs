@@ -11,7 +11,7 @@ use crate::judge::Judge;
 use crate::opinion::{Opinion, OpinionRows};
 use crate::promotion::{Promotion, Promotions};
 use crate::reference::ReferenceTable;
-use crate::rest::{self, Rest};
+use crate::rest::{self, Rest, Rests};
 use crate::values::{Feature, Material, MaterialRow, Method, PieceValues, ValuesConfig, ValuesError};
 
 /// Name of the feature that all royal kinds share where there are several.
@@ -166,11 +166,9 @@ pub fn by_outcome(
 ) -> Result<Measured, MeasureError> {
     let layout = Layout::of(variant);
     let mut material = layout.material(Method::Outcome);
-    let mut promotions = Promotions::new(variant);
-    let mut cut_off = 0;
-    rest::read(variant, shards, None, |rests| {
-        promotions.merge(&rests.promotions);
-        cut_off += rests.cut_off();
+    let mut games = Games::new(variant);
+    rest::read(variant, shards, None, false, |rests| {
+        games.add(rests);
         for rest in rests.games().flatten() {
             let Some(outcome) = rest.score else { continue };
             let Rest { game, diff, phase, .. } = rest;
@@ -178,7 +176,6 @@ pub fn by_outcome(
         }
         Ok(())
     })?;
-    let games = Games { generations: generations(shards)?, cut_off, promotions };
     finish(variant, layout, material, None, Vec::new(), &games, reference, config, seed)
 }
 
@@ -199,11 +196,9 @@ pub fn by_increment(
     let layout = Layout::of(variant);
     let mut material = layout.material(Method::Increment);
     let mut opinions = OpinionRows::new(layout.features.len(), &layout.groups);
-    let mut promotions = Promotions::new(variant);
-    let mut cut_off = 0;
-    rest::read(variant, shards, Some(judge), |rests| {
-        promotions.merge(&rests.promotions);
-        cut_off += rests.cut_off();
+    let mut games = Games::new(variant);
+    rest::read(variant, shards, Some(judge), false, |rests| {
+        games.add(rests);
         for game in rests.games() {
             for exchange in exchanges(&game) {
                 let Exchange { game, phase, diff, tempo, change, after, score } = &exchange;
@@ -221,7 +216,6 @@ pub fn by_increment(
     })?;
     let ids: Vec<&str> = layout.features.iter().map(|feature| feature.id.as_str()).collect();
     let opinions = opinions.measure(&ids, config);
-    let games = Games { generations: generations(shards)?, cut_off, promotions };
     finish(variant, layout, material, Some(judge.id()), opinions, &games, reference, config, seed)
 }
 
@@ -235,25 +229,29 @@ pub fn newest_generations(shards: Vec<ShardPair>, number: u32) -> Result<Vec<Sha
     Ok(shards.into_iter().zip(of_shards).filter(|(_, of)| last - of < number).map(|(shard, _)| shard).collect())
 }
 
-/// The first and the last generation of some shards.
-pub(crate) fn generations(shards: &[ShardPair]) -> Result<Option<[u32; 2]>, MeasureError> {
-    let mut ends: Option<[u32; 2]> = None;
-    for shard in shards {
-        let here = generation(shard)?;
-        ends = Some(ends.map_or([here; 2], |[first, last]| [first.min(here), last.max(here)]));
-    }
-    Ok(ends)
-}
-
 fn generation(shard: &ShardPair) -> Result<u32, MeasureError> {
     Ok(ShardReader::open::<PositionRow>(&shard.positions)?.meta().generation)
 }
 
 /// What is said of the games beside the values.
-struct Games {
-    generations: Option<[u32; 2]>,
+pub(crate) struct Games {
+    /// First and last generation.
+    pub(crate) generations: Option<[u32; 2]>,
     cut_off: u64,
-    promotions: Promotions,
+    pub(crate) promotions: Promotions,
+}
+
+impl Games {
+    pub(crate) fn new(variant: &Variant) -> Games {
+        Games { generations: None, cut_off: 0, promotions: Promotions::new(variant) }
+    }
+
+    pub(crate) fn add(&mut self, rests: &Rests) {
+        let here = rests.generation;
+        self.generations = Some(self.generations.map_or([here; 2], |[first, last]| [first.min(here), last.max(here)]));
+        self.cut_off += rests.cut_off();
+        self.promotions.merge(&rests.promotions);
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of a result, each used once")]

@@ -52,7 +52,7 @@ pub struct OddsMatch {
     pub against: Option<String>,
     /// Logit of the score.
     pub logit: Option<f64>,
-    /// Its standard error, under 25 pairs with one lost and one won pair added.
+    /// Its standard error; with one lost and one won pair added where the interval has them (see `match_stats::Summary`).
     pub logit_error: Option<f64>,
     /// Lower end of its 95 % interval, likewise; that of `elo_low`.
     pub logit_low: Option<f64>,
@@ -141,6 +141,24 @@ pub struct Beside {
     /// Deming slope of its log values on these; under 1 the other method compresses them. Both are resampled, the
     /// other one's pieces independently.
     pub log_slope: Option<Interval>,
+}
+
+impl Beside {
+    /// The other method in words: `outcomes`, `exchanges`.
+    pub fn by(&self) -> &'static str {
+        match self.method {
+            Method::Outcome => "outcomes",
+            Method::Increment => "exchanges",
+        }
+    }
+
+    /// One of its units in words: `point`, `logit`.
+    pub fn unit_name(&self) -> &'static str {
+        match self.unit {
+            Unit::Reference => "point",
+            Unit::Logit => "logit",
+        }
+    }
 }
 
 /// Values by odds.

@@ -94,10 +94,7 @@ impl Promotions {
 
     /// The kinds that can promote, beside their values.
     pub(crate) fn finish(&self, variant: &Variant, values: &[PieceValue]) -> Vec<Promotion> {
-        let value = |id: &str| {
-            let piece = values.iter().find(|piece| piece.id == id)?;
-            Some(Interval { value: piece.value?, low: piece.low?, high: piece.high? })
-        };
+        let value = |id: &str| values.iter().find(|piece| piece.id == id)?.interval();
         let of = |(kind, counted): (&engine::Kind, &OfKind)| {
             let promoted = &variant.kind(kind.promotes_to?).id;
             Some(Promotion {

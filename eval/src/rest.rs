@@ -33,7 +33,7 @@ pub(crate) struct Rest<'a> {
     pub(crate) logit: Option<f32>,
     /// (kind, Black's minus White's), kinds ascending, zeros left out.
     pub(crate) diff: &'a [(u16, i16)],
-    /// [`Piece::code`] of what stands on each square, 0 for nothing.
+    /// [`Piece::code`] of what stands on each square, 0 for nothing; empty if boards were not asked for.
     pub(crate) board: &'a [u8],
 }
 
@@ -44,6 +44,8 @@ struct Entry {
 
 /// The positions at rest of a shard, in its order.
 pub(crate) struct Rests {
+    /// Generation of the shard's games.
+    pub(crate) generation: u32,
     entries: Vec<Entry>,
     diffs: Vec<(u16, i16)>,
     /// The boards one after the other.
@@ -104,16 +106,18 @@ struct Row {
     after_capture: bool,
 }
 
-/// Reads all shards and hands them to `each` in order. Several are read at the same time.
+/// Reads all shards and hands them to `each` in order, positions with their boards if `boards`. Several are read at the same
+/// time.
 pub(crate) fn read(
     variant: &Arc<Variant>,
     shards: &[ShardPair],
     judge: Option<&dyn Judge>,
+    boards: bool,
     mut each: impl FnMut(&Rests) -> Result<(), MeasureError>,
 ) -> Result<(), MeasureError> {
     for some in shards.chunks(SHARDS_AT_ONCE) {
         let rests: Vec<Result<Rests, MeasureError>> =
-            some.par_iter().map(|shard| read_shard(variant, &shard.positions, judge)).collect();
+            some.par_iter().map(|shard| read_shard(variant, &shard.positions, judge, boards)).collect();
         for rests in rests {
             each(&rests?)?;
         }
@@ -136,12 +140,18 @@ pub(crate) fn open(variant: &Variant, path: &Path) -> Result<ShardReader, Measur
     Ok(reader)
 }
 
-fn read_shard(variant: &Arc<Variant>, path: &Path, judge: Option<&dyn Judge>) -> Result<Rests, MeasureError> {
+fn read_shard(
+    variant: &Arc<Variant>,
+    path: &Path,
+    judge: Option<&dyn Judge>,
+    boards: bool,
+) -> Result<Rests, MeasureError> {
     let reader = open(variant, path)?;
     let kinds = variant.kinds().len();
     let at_start = Position::start(variant).codes().iter().filter(|&&code| code != 0).count();
     let promotions = Promotions::new(variant);
-    let mut rests = Rests { entries: Vec::new(), diffs: Vec::new(), boards: Vec::new(), promotions };
+    let generation = reader.meta().generation;
+    let mut rests = Rests { generation, entries: Vec::new(), diffs: Vec::new(), boards: Vec::new(), promotions };
     let bases: Vec<(usize, usize)> =
         variant.kinds().iter().enumerate().filter_map(|(i, k)| Some((i, k.base?.index()))).collect();
     let (mut counts, mut waiting_counts): (Counts, Counts) = (vec![[0; 2]; kinds], vec![[0; 2]; kinds]);
@@ -178,7 +188,9 @@ fn read_shard(variant: &Arc<Variant>, path: &Path, judge: Option<&dyn Judge>) ->
             waiting = Some(row);
             std::mem::swap(&mut counts, &mut waiting_counts);
             waiting_board.clear();
-            waiting_board.extend_from_slice(columns.board(i));
+            if boards {
+                waiting_board.extend_from_slice(columns.board(i));
+            }
         }
     }
     rests.promotions.end();

@@ -373,3 +373,10 @@ pub struct PieceValue {
     #[serde(default)]
     pub comparison: Option<Comparison>,
 }
+
+impl PieceValue {
+    /// The value with its 95 % interval; `None` unless identified.
+    pub fn interval(&self) -> Option<Interval> {
+        Some(Interval { value: self.value?, low: self.low?, high: self.high? })
+    }
+}

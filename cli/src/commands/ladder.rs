@@ -15,7 +15,7 @@ use selfplay::{Method, Player, PlayerSpec, derive_seed};
 
 use crate::args::DeviceArg;
 use crate::config::RunConfig;
-use crate::session::{self, Interrupted, RunLock};
+use crate::session::{self, Interrupted, RunLock, number_of};
 use crate::{output, pipeline, players};
 
 /// Games of the matches that a ladder is made of.
@@ -245,8 +245,7 @@ impl Table<'_> {
         let names = [first, second].map(|index| self.entrants[index].name.as_str());
         let contestants =
             Contestants { first: (names[0], &self.players[first]), second: (names[1], &self.players[second]) };
-        let of_name = |name: &str| derive_seed(&name.bytes().map(u64::from).collect::<Vec<_>>());
-        let seed = derive_seed(&[self.seed, of_name(names[0]), of_name(names[1]), number.into()]);
+        let seed = derive_seed(&[self.seed, number_of(names[0]), number_of(names[1]), number.into()]);
         let conduct = Conduct { threads: self.threads, record: Some(&record), stop: &self.stop };
         let what = format!("{} against {}", names[0], names[1]);
         let shown = pipeline::show_match(&what, self.variant, &contestants, self.config, seed, &conduct);
@@ -281,7 +280,7 @@ fn file_name(name: &str) -> String {
     if plain == name || is_network {
         return plain;
     }
-    let number = derive_seed(&name.bytes().map(u64::from).collect::<Vec<_>>());
+    let number = number_of(name);
     format!("{plain}-{number:016x}")
 }
 

@@ -5,7 +5,7 @@ use super::numbers::{count, counted, percent, player, range, significant};
 use super::page::{note, paragraph};
 use super::tables::{self, Cell, table};
 use crate::odds::{Beside, OddsMatch, OddsPiece, OddsValues};
-use crate::values::{Method, Unit};
+use crate::values::Unit;
 
 /// The matches, the values that follow from them beside the others of the run, and how to play them again.
 pub(super) fn odds(m: &mut Markup, odds: &OddsValues) {
@@ -46,8 +46,8 @@ pub(super) fn odds(m: &mut Markup, odds: &OddsValues) {
     note(
         m,
         format!(
-            "From values/odds.json, values in {unit}. Errors are over pairs of games; under 25 pairs one lost and one won pair \
-             is added to them. A value that is won always has no number. To play the matches again:"
+            "From values/odds.json, values in {unit}. Errors are over pairs of games; under 25 pairs, and where all went one \
+             way, one lost and one won pair is added to them. A value that is won always has no number. To play the matches again:"
         ),
     );
     m.element("pre", &[], |m| m.leaf("code", &[], command(odds)));
@@ -115,14 +115,7 @@ fn values(m: &mut Markup, odds: &OddsValues) {
 /// How another method compares; nothing if it has no piece in common.
 fn beside(beside: &Beside) -> Option<String> {
     let factor = significant(beside.factor?);
-    let by = match beside.method {
-        Method::Outcome => "outcomes",
-        Method::Increment => "exchanges",
-    };
-    let unit = match beside.unit {
-        Unit::Reference => "point",
-        Unit::Logit => "logit",
-    };
+    let (by, unit) = (beside.by(), beside.unit_name());
     let slope = beside.log_slope.map_or(String::new(), |slope| {
         format!(
             " Their log-log slope on the values by odds is {} ({}); below 1, cheap pieces are dearer there.",

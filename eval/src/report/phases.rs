@@ -9,17 +9,14 @@ use crate::interval::Interval;
 use crate::phase::PhaseValues;
 use crate::values::PieceValue;
 
-fn interval(piece: &PieceValue) -> Option<Interval> {
-    Some(Interval { value: piece.value?, low: piece.low?, high: piece.high? })
-}
-
 /// Values in each phase beside those of the whole game.
 pub(super) fn phases(m: &mut Markup, values: &ValuesReport) {
     if values.phases.is_empty() {
         return;
     }
     m.leaf("h3", &[], "By phase of the game");
-    let part = |phase: &PhaseValues, id: &str| phase.pieces.iter().find(|piece| piece.id == id).and_then(interval);
+    let part =
+        |phase: &PhaseValues, id: &str| phase.pieces.iter().find(|piece| piece.id == id).and_then(PieceValue::interval);
     let rows: Vec<Vec<Cell>> = values
         .pieces()
         .filter(|row| row.value.identified || values.phases.iter().any(|phase| part(phase, &row.value.id).is_some()))
@@ -27,7 +24,7 @@ pub(super) fn phases(m: &mut Markup, values: &ValuesReport) {
             let mut cells = vec![
                 Cell::Kanji(row.kanji.clone(), row.promoted()),
                 Cell::Piece(row.name.clone(), row.from.clone()),
-                Cell::interval(interval(&row.value)),
+                Cell::interval(row.value.interval()),
             ];
             cells.extend(values.phases.iter().map(|phase| Cell::interval(part(phase, &row.value.id))));
             cells

@@ -122,7 +122,7 @@ impl PieceRow {
     fn new(value: PieceValue, name: PieceName, rules: Option<&Variant>) -> Self {
         let kind = rules.and_then(|rules| rules.kind_by_id(&value.id).map(|kind| rules.kind(kind)));
         let base = kind.and_then(|kind| Some(rules?.kind(kind.base?).name.clone()));
-        let spelled = || Some(value.id.strip_prefix("promoted_")?.replace('_', " "));
+        let spelled = || spelled_base(&value.id);
         PieceRow {
             from: if name.promoted { base.or_else(spelled) } else { None },
             kanji: kind.map_or(name.symbol.clone(), |kind| kind.kanji.clone()),
@@ -136,4 +136,9 @@ impl PieceRow {
     pub fn promoted(&self) -> bool {
         self.from.is_some()
     }
+}
+
+/// What a promoted piece was, as its id spells it, where the variant's definition is not at hand.
+pub(super) fn spelled_base(id: &str) -> Option<String> {
+    Some(id.strip_prefix("promoted_")?.replace('_', " "))
 }

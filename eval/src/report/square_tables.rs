@@ -7,6 +7,7 @@ use engine::Variant;
 use super::markup::Markup;
 use super::numbers::{count, counted, player, significant};
 use super::page::{note, paragraph};
+use super::pieces::spelled_base;
 use super::svg::{At, text};
 use crate::squares::{SquareTable, SquareValue, Squares};
 use crate::values::Unit;
@@ -90,7 +91,7 @@ fn largest(table: &SquareTable) -> f64 {
 fn name(table: &SquareTable, rules: Option<&Variant>) -> String {
     let kind = rules.and_then(|rules| rules.kind_by_id(&table.id).map(|kind| (rules, rules.kind(kind))));
     let base = kind.and_then(|(rules, kind)| Some(rules.kind(kind.base?).name.clone()));
-    let spelled = || table.id.strip_prefix("promoted_").map(|id| id.replace('_', " "));
+    let spelled = || spelled_base(&table.id);
     let from = if table.promoted { base.or_else(spelled) } else { None };
     from.map_or(table.name.clone(), |from| format!("{} from {from}", table.name))
 }
@@ -143,7 +144,7 @@ fn draw(m: &mut Markup, table: &SquareTable, name: &str, decimals: usize) {
                 match cell.difference {
                     None => text(m, x, y, "cell unknown", "·"),
                     Some(difference) if files < MANY_FILES => {
-                        let class = if is_sure(cell) { "cell sure" } else { "cell" };
+                        let class = if cell.is_apart() { "cell sure" } else { "cell" };
                         text(m, x, y, class, signed(difference, decimals));
                     }
                     Some(_) => {}
@@ -187,10 +188,6 @@ fn legend(m: &mut Markup, width: f64, top: f64, most: f64, decimals: usize) {
         square(m, [x, top, step, 8.0], Some(share * most), most);
         text(m, x + step / 2.0, top + 19.0, "place", signed(share * most, decimals));
     }
-}
-
-fn is_sure(cell: &SquareValue) -> bool {
-    cell.difference_low.is_some_and(|low| low > 0.0) || cell.difference_high.is_some_and(|high| high < 0.0)
 }
 
 fn described(cell: &SquareValue) -> String {

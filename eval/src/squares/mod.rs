@@ -22,9 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::{Estimates, Scales, covariance, log_errors};
 use crate::interval::{Interval, percentile_interval};
 use crate::judge::Judge;
-use crate::measure::{Layout, MeasureError, generations};
+use crate::measure::{Games, Layout, MeasureError};
 use crate::phase::Phase;
-use crate::promotion::Promotions;
 use crate::reference::ReferenceTable;
 use crate::regression::{self, Model};
 use crate::rest;
@@ -170,6 +169,13 @@ pub struct SquareValue {
     pub identified: bool,
 }
 
+impl SquareValue {
+    /// Whether the interval of the difference leaves out 0.
+    pub fn is_apart(&self) -> bool {
+        self.difference_low.is_some_and(|low| low > 0.0) || self.difference_high.is_some_and(|high| high < 0.0)
+    }
+}
+
 impl SquareTable {
     /// Number of cells whose value the games determine.
     pub fn identified(&self) -> usize {
@@ -209,9 +215,9 @@ pub fn measure_squares(
     config.validate()?;
     let layout = Layout::of(variant);
     let mut track = Track::new(variant);
-    let mut promotions = Promotions::new(variant);
-    rest::read(variant, shards, judge, |rests| {
-        promotions.merge(&rests.promotions);
+    let mut all = Games::new(variant);
+    rest::read(variant, shards, judge, true, |rests| {
+        all.add(rests);
         for rest in rests.games().flatten() {
             let response = if judge.is_some() { rest.logit } else { rest.score };
             if let Some(response) = response {
@@ -225,7 +231,7 @@ pub fn measure_squares(
         Some(_) => (Method::Increment, Model::Linear),
     };
     let work = Work { variant, layout: &layout, track: &track, model, config, seed };
-    let by_feature = reference.map(|table| layout.reference(variant, table, &promotions));
+    let by_feature = reference.map(|table| layout.reference(variant, table, &all.promotions));
     let (games, scales, slopes) = work.whole(by_feature.as_ref())?;
     let mut tables = Vec::with_capacity(kinds.0.len());
     for some in kinds.0.chunks(KINDS_AT_ONCE) {
@@ -240,7 +246,7 @@ pub fn measure_squares(
         method,
         judge: judge.map(|judge| judge.id().to_owned()),
         reference_title: reference.map(ReferenceTable::title_by_kind),
-        generations: generations(shards)?,
+        generations: all.generations,
         games,
         rows: track.rows(),
         unit: scales.unit,

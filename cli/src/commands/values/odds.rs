@@ -14,14 +14,14 @@ use eval::measure::Measured;
 use eval::odds::{Beside, OddsMatch, OddsPiece, OddsSettings, OddsValues};
 use eval::reference::ReferenceTable;
 use eval::starts::Odds;
-use eval::values::{Method, Unit};
+use eval::values::Unit;
 use selfplay::{Player, PlayerSpec, SearchConfig, derive_seed};
 use train::{Checkpoint, Device};
 
 use crate::args::DeviceArg;
 use crate::config::RunConfig;
 use crate::pipeline::{self, Gate};
-use crate::session::{self, Interrupted, RunLock, read_json, write_json};
+use crate::session::{self, Interrupted, RunLock, number_of, read_json, write_json};
 use crate::{output, players};
 
 /// Games of each match if not said otherwise: the fewest that identify a value.
@@ -190,8 +190,7 @@ impl Matches<'_> {
         for odds in all {
             let record = self.record(odds);
             let conduct = Conduct { threads, record: Some(&record), stop: &stop };
-            let of_name: Vec<u64> = odds.name().bytes().map(u64::from).collect();
-            let seed = derive_seed(&[self.settings.seed, derive_seed(&of_name)]);
+            let seed = derive_seed(&[self.settings.seed, number_of(odds.name())]);
             let player = (self.settings.player.as_str(), self.player);
             let what = format!("odds {}", odds.name());
             let result = pipeline::show_progress(&what, self.config, |progress| {
@@ -315,14 +314,7 @@ fn piece_row(piece: &OddsPiece, logits: bool) -> Vec<String> {
 /// How another method compares; nothing if it has no piece in common.
 fn beside(beside: &Beside) -> Option<String> {
     let factor = beside.factor?;
-    let by = match beside.method {
-        Method::Outcome => "outcomes",
-        Method::Increment => "exchanges",
-    };
-    let unit = match beside.unit {
-        Unit::Reference => "point",
-        Unit::Logit => "logit",
-    };
+    let (by, unit) = (beside.by(), beside.unit_name());
     let pieces = if beside.pieces == 1 { "1 piece".to_owned() } else { format!("{} pieces", beside.pieces) };
     let slope = beside.log_slope.map_or(String::new(), |Interval { value, low, high }| {
         format!("; their log-log slope on odds is {value:.2} ({low:.2} to {high:.2}), below 1 they are compressed")

@@ -44,9 +44,7 @@ fn table(table: &SquareTable, decimals: usize) -> String {
     }
     let files = table.cells.len() / table.ranks;
     let number = |cell: &SquareValue| {
-        let apart =
-            cell.difference_low.is_some_and(|low| low > 0.0) || cell.difference_high.is_some_and(|high| high < 0.0);
-        let mark = if apart { "*" } else { " " };
+        let mark = if cell.is_apart() { "*" } else { " " };
         cell.difference.map_or("· ".to_string(), |difference| signed(difference, decimals) + mark)
     };
     let rows = table.cells.chunks(files).map(|rank| {
