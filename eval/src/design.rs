@@ -73,6 +73,20 @@ impl Row<'_> {
 }
 
 impl Design {
+    fn empty(features: usize) -> Design {
+        Design {
+            features,
+            rows: Vec::new(),
+            row_start: vec![0],
+            entries: Vec::new(),
+            responses: Vec::new(),
+            weights: Vec::new(),
+            strata: Vec::new(),
+            slopes: Vec::new(),
+            cluster_start: Vec::new(),
+        }
+    }
+
     /// Number of features (columns).
     pub fn features(&self) -> usize {
         self.features
@@ -120,17 +134,9 @@ impl Design {
     /// The rows of one stratum alone, without slope. Clusters keep their numbers, so that a resample of them is the same
     /// for all strata; some may be left without rows.
     pub fn only(&self, stratum: u8) -> Design {
-        let mut part = Design {
-            rows: vec![self.rows.get(stratum as usize).copied().unwrap_or(0)],
-            row_start: vec![0],
-            entries: Vec::new(),
-            responses: Vec::new(),
-            weights: Vec::new(),
-            strata: Vec::new(),
-            slopes: Vec::new(),
-            cluster_start: vec![0],
-            features: self.features,
-        };
+        let mut part = Design::empty(self.features);
+        part.rows.push(self.rows.get(stratum as usize).copied().unwrap_or(0));
+        part.cluster_start.push(0);
         for cluster in 0..self.clusters() {
             for row in self.cluster(cluster).filter(|row| row.stratum == stratum) {
                 part.entries.extend_from_slice(row.entries);
@@ -223,17 +229,7 @@ impl DesignBuilder {
     pub fn new(features: usize) -> Self {
         assert!(features <= 1 << 16, "a feature index has 16 bits");
         DesignBuilder {
-            design: Design {
-                features,
-                rows: Vec::new(),
-                row_start: vec![0],
-                entries: Vec::new(),
-                responses: Vec::new(),
-                weights: Vec::new(),
-                strata: Vec::new(),
-                slopes: Vec::new(),
-                cluster_start: Vec::new(),
-            },
+            design: Design::empty(features),
             cluster_of_row: Vec::new(),
             cluster_numbers: HashMap::new(),
             merged: Vec::new(),
